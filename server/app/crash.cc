@@ -11,7 +11,8 @@
 #include "absl/debugging/symbolize.h"
 #include "server/app/version.h"
 
-extern "C" const char __executable_start;  // from the linker: the program's load address
+// From the linker: the program's load address.
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
 
 namespace penstock::app {
 namespace {

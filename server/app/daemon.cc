@@ -120,7 +120,9 @@ absl::Status Daemon::MakeCatalog() {
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   indexers_ =
       std::make_shared<indexer::Indexers>(ToIndexers(options_.config, posix::ReadMachine()));
-  catalog.new_parsers = [indexers = indexers_] { return indexers->NewParsers(); };
+  catalog.new_parsers = [indexers = indexers_](std::function<bool()> cancelled) {
+    return indexers->NewParsers(std::move(cancelled));
+  };
   catalog_ = std::make_unique<Catalog>(catalog);
   return absl::OkStatus();
 }
@@ -145,6 +147,7 @@ void Daemon::MakeService() {
       .digest_threads = options_.config.source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
   service.draining = [this](bool draining) { health_.SetDraining(draining); };
+  service.indexers_forbidden_calls = [this] { return indexers_->forbidden_calls(); };
   service.not_ready = [this] { return canary_.Reason(); };
   service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
@@ -282,7 +285,9 @@ void Daemon::LogServing(base::TimePoint now) {
 
 bool Daemon::AskForSnapshot(status::Collector::Done done) {
   return runner_->Post([this, done = std::move(done)](feed::Engine& engine, base::TimePoint now) {
-    done(TakeSnapshot(engine, catalog_->List(), now));
+    status::Snapshot snapshot = TakeSnapshot(engine, catalog_->List(), now);
+    snapshot.forbidden_calls += indexers_->forbidden_calls();
+    done(std::move(snapshot));
   });
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -16,6 +17,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLeastArena = 4 << 20;
+// A read may take this long even where failing reads are not retried.
+constexpr std::chrono::seconds kLeastStorageWait(10);
 
 base::Duration Milliseconds(uint64_t count) { return std::chrono::milliseconds(count); }
 
@@ -140,7 +143,10 @@ bool HasSandbox(const config::v1::Config& config) {
 indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
                                       const posix::Machine& machine) {
   return {.sandboxed = HasSandbox(config) ? indexer::Sandboxed::kYes : indexer::Sandboxed::kNo,
-          .cores = machine.Cores()};
+          .cores = machine.Cores(),
+          .patience = {.start = Milliseconds(config.workers().start_timeout_ms()),
+                       .storage = std::max<base::Duration>(
+                           Milliseconds(config.source().retry_for_ms()), kLeastStorageWait)}};
 }
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,

@@ -157,7 +157,8 @@ void EpollDoorway::Serve(uint64_t token) {
     case Source::kListener:
       return AcceptAll();
     case Source::kWake:
-      return posix::Drain(wake_);
+      posix::Drain(wake_);
+      return;
     case Source::kSocket:
       return ServeSocket(id);
     case Source::kProcess:

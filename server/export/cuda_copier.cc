@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/cuda/range.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::exporting {
@@ -65,6 +66,7 @@ void CudaCopier::FreeSlab(uint32_t slab) {
   Enqueue([this, slab](CudaMemory& memory) {
     WaitUntilQuiet();
     memory.FreeSlab(slab);
+    PENSTOCK_FAILPOINT("gpu.slab_freed");
     return absl::OkStatus();
   });
 }
@@ -80,6 +82,7 @@ void CudaCopier::CloseSegment(uint32_t segment) {
   Enqueue([this, segment](CudaMemory& memory) {
     WaitUntilQuiet();
     memory.CloseSegment(segment);
+    PENSTOCK_FAILPOINT("gpu.segment_closed");
     return absl::OkStatus();
   });
 }
@@ -169,6 +172,7 @@ absl::Status CudaCopier::CopyNow(CudaMemory& memory, const CopyOrder& order) {
   PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make());
   PENSTOCK_RETURN_IF_ERROR(memory.StartCopy(order));
   PENSTOCK_RETURN_IF_ERROR(event.Record(memory.stream()));
+  PENSTOCK_FAILPOINT("gpu.copy_started");
   {
     base::MutexLock lock(mutex_);
     under_way_.push_back({.id = order.id, .event = std::move(event)});
@@ -212,6 +216,7 @@ void CudaCopier::AwaitCopies() {
     }
     if (!scope) scope.emplace(ordinal);
     const absl::Status status = oldest.event.Wait();
+    PENSTOCK_FAILPOINT("gpu.copy_done");
     if (!status.ok()) Fail(status);
     {
       base::MutexLock lock(mutex_);

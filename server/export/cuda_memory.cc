@@ -9,6 +9,7 @@
 #include "common/base/units.h"
 #include "common/cuda/memory_info.h"
 #include "common/cuda/memory_use.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::exporting {
@@ -38,7 +39,8 @@ absl::Status Explain(const absl::Status& status, const cuda::Device& device) {
 }  // namespace
 
 CudaMemory::~CudaMemory() {
-  for (auto& [id, slab] : slabs_) std::make_unique<cuda::Slab>(std::move(slab)).release();
+  for (auto& [id, slab] : slabs_)
+    [[maybe_unused]] auto* const leaked = std::make_unique<cuda::Slab>(std::move(slab)).release();
 }
 
 absl::Status CudaMemory::Begin() {
@@ -77,6 +79,7 @@ absl::Status CudaMemory::CheckFreeMemory(uint64_t bytes) const {
 absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
   PENSTOCK_RETURN_IF_ERROR(CheckFreeMemory(order.bytes));
   PENSTOCK_ASSIGN_OR_RETURN(cuda::Slab slab, cuda::Slab::Make(order.kind, order.bytes));
+  PENSTOCK_FAILPOINT_RETURN("gpu.slab_allocated");
   PENSTOCK_RETURN_IF_ERROR(Fill(slab.data(), order.bytes, std::byte{0}));
   PENSTOCK_RETURN_IF_ERROR(cuda::CopyToDevice(slab.data() + (order.bytes - kCanaryHeadroom),
                                               order.canary.data(), order.canary.size(), stream()));
@@ -91,6 +94,7 @@ absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(result.descriptor, slab.descriptor().Duplicate());
   }
+  PENSTOCK_FAILPOINT_RETURN("gpu.handle_exported");
   slabs_.insert_or_assign(order.slab, std::move(slab));
   return result;
 }
@@ -109,6 +113,7 @@ absl::Status CudaMemory::OpenSegment(uint32_t id, const posix::Fd& memory, uint6
                  {"reason", registration.status().message()});
   }
   segments_.insert_or_assign(id, std::move(segment));
+  PENSTOCK_FAILPOINT("gpu.segment_registered");
   return absl::OkStatus();
 }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/posix/failpoint.h"
+
 namespace penstock::exporting {
 namespace {
 
@@ -86,17 +88,19 @@ void DeviceDelivery::Advance() {
 }
 
 void DeviceDelivery::AnnounceHead() {
-  const Coming batch = std::move(coming_.front());
+  const Coming batch = coming_.front();
   coming_.pop_front();
   const DevicePlace place = reservation_.PlaceOf(*batch.on_device);
   shm::ControlEntry entry = batch.entry;
   entry.segment = place.slab;
   entry.offset = place.offset;
   entry.notes_offset = WriteNotes(batch.slot);
+  PENSTOCK_FAILPOINT("gpu.batch_before_announced");
   page_.Announce(entry);
   out_.push_back({entry.sequence, *batch.on_device, entry.notes_offset});
   copied_.push_back(entry.sequence);
   announced_ = entry.sequence;
+  PENSTOCK_FAILPOINT("gpu.batch_announced");
 }
 
 // Copies labels and ids from the host slot, which is still held. A place is always free, because

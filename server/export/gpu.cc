@@ -7,6 +7,7 @@
 
 #include "common/base/check.h"
 #include "common/base/units.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::exporting {
@@ -99,6 +100,7 @@ bool Gpu::OrderSlab(DeviceArena& arena, uint64_t slots) {
   arena.newest = id;
   copier_->MakeSlab(
       {.slab = id, .kind = arena.key.kind, .bytes = bytes, .canary = slab.facts.canary});
+  PENSTOCK_FAILPOINT("gpu.slab_ordered");
   return true;
 }
 
@@ -128,12 +130,13 @@ void Gpu::GiveBack(DeviceArena& arena, uint32_t depth) {
 
 // Frees slabs that no living process knows: memory that a process has imported is never freed.
 void Gpu::FreeIdle() {
-  std::erase_if(slabs_, [this](const auto& entry) {
+  std::erase_if(slabs_, [this](const decltype(slabs_)::value_type& entry) {
     const HeldSlab& slab = entry.second;
     if (!slab.made || !slab.sent_to.empty() || !slab.arena->slots.CanSpare(entry.first))
       return false;
     slab.arena->slots.RemoveSlab(entry.first);
     copier_->FreeSlab(entry.first);
+    PENSTOCK_FAILPOINT("gpu.slab_given_up");
     return true;
   });
 }
@@ -150,6 +153,7 @@ bool Gpu::Collect() {
     arena->slots.Copied(slot);
     ++copies_done_;
     bytes_done_ += arena->key.slot_bytes;
+    PENSTOCK_FAILPOINT("gpu.copy_collected");
   }
   for (SlabResult& result : done.slabs) SlabIsDone(std::move(result));
   if (const absl::Status status = copier_->status(); !status.ok()) CancelAll(status);
@@ -169,15 +173,15 @@ void Gpu::SlabIsDone(SlabResult result) {
     PENSTOCK_LOG(kWarning, "no_slab", {"gpu", uuid_.ToString()}, {"bytes", slab.facts.bytes},
                  {"reason", result.status.message()});
     slabs_.erase(result.slab);
-    for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.arena == &arena; }))
-      Refuse(std::move(each), result.status);
+    for (const Waiting& each : TakeWaiting([&](const Waiting& w) { return w.arena == &arena; }))
+      Refuse(each, result.status);
     return;
   }
   slab.made = true;
   slab.facts.ipc = result.ipc;
   slab.descriptor = std::move(result.descriptor);
   arena.slots.AddSlab(result.slab, slab.facts.canary_offset);
-  for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.slab == result.slab; })) {
+  for (const Waiting& each : TakeWaiting([&](const Waiting& w) { return w.slab == result.slab; })) {
     ++reservations_;
     each.answer(DeviceReservation(this, &arena, each.request.depth));
   }
@@ -193,13 +197,15 @@ std::vector<Gpu::Waiting> Gpu::TakeWaiting(Predicate predicate) {
   return taken;
 }
 
-void Gpu::Refuse(Waiting waiting, const absl::Status& why) {
+void Gpu::Refuse(const Waiting& waiting, const absl::Status& why) {
   waiting.arena->slots.Unreserve(waiting.request.depth);
   waiting.answer(why);
 }
 
 void Gpu::ForgetSegment(uint32_t segment) {
-  if (segments_.erase(segment) > 0) copier_->CloseSegment(segment);
+  if (segments_.erase(segment) == 0) return;
+  copier_->CloseSegment(segment);
+  PENSTOCK_FAILPOINT("gpu.segment_given_up");
 }
 
 bool Gpu::Knows(uint64_t peer) const {
@@ -210,15 +216,14 @@ bool Gpu::Knows(uint64_t peer) const {
 }
 
 void Gpu::ForgetPeer(uint64_t peer) {
-  for (Waiting& each : TakeWaiting([&](const Waiting& w) { return w.request.peer == peer; }))
-    Refuse(std::move(each), absl::UnavailableError("the process that asked for the GPU is gone"));
+  for (const Waiting& each : TakeWaiting([&](const Waiting& w) { return w.request.peer == peer; }))
+    Refuse(each, absl::UnavailableError("the process that asked for the GPU is gone"));
   for (auto& [id, slab] : slabs_) slab.sent_to.erase(peer);
   FreeIdle();
 }
 
 void Gpu::CancelAll(const absl::Status& why) {
-  for (Waiting& each : TakeWaiting([](const Waiting&) { return true; }))
-    Refuse(std::move(each), why);
+  for (const Waiting& each : TakeWaiting([](const Waiting&) { return true; })) Refuse(each, why);
 }
 
 // ---- Batches. ----
@@ -252,6 +257,7 @@ void Gpu::StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot) {
                  .bytes = slot.slot_bytes,
                  .epoch = slot.epoch,
                  .first = slot.first});
+  PENSTOCK_FAILPOINT("gpu.copy_ordered");
 }
 
 void Gpu::LetGo(DeviceArena& arena, DeviceSlotId id) {
@@ -319,6 +325,7 @@ absl::StatusOr<std::vector<SlabFacts>> DeviceReservation::SendSlabs(uint64_t pee
         return base::Annotate(sent, "a slab's descriptor could not be sent");
       }
     }
+    if (is_new) PENSTOCK_FAILPOINT("gpu.slab_shared");
     facts.push_back(slab.facts);
   }
   return facts;

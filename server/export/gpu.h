@@ -150,7 +150,7 @@ class Gpu {
   void Recut(DeviceArena& arena, uint32_t depth);
   bool OrderSlab(DeviceArena& arena, uint64_t slots);
   void SlabIsDone(SlabResult result);
-  void Refuse(Waiting waiting, const absl::Status& why);
+  void Refuse(const Waiting& waiting, const absl::Status& why);
   template <typename Predicate>
   std::vector<Waiting> TakeWaiting(Predicate predicate);
   void FreeIdle();

@@ -63,7 +63,8 @@ struct DatasetDescription {
 struct DescribeQuery {
   std::string dataset = {};  // a name or an absolute path
   bool content_digest = false;
-  std::function<bool()> cancelled = [] { return false; };  // checked while the digest is computed
+  // Checked while the dataset is opened and its digest computed.
+  std::function<bool()> cancelled = [] { return false; };
 };
 
 struct SampleDescription {
@@ -95,6 +96,9 @@ struct QuarantineQuery {
 
 template <typename T>
 using Callback = std::function<void(absl::StatusOr<T>)>;
+
+// True once the caller does not wait any more. Any thread; never blocks.
+using Cancelled = std::function<bool()>;
 
 struct IndexProgress {
   uint64_t files_seen = 0;
@@ -137,10 +141,11 @@ class Controller {
   // **Requires**: at least one id. **Errors**: InvalidArgument for an id that the dataset does not
   // have.
   virtual void DescribeSamples(const Permit& permit, const std::string& dataset,
-                               std::vector<uint64_t> ids,
+                               std::vector<uint64_t> ids, Cancelled cancelled,
                                Callback<std::vector<SampleDescription>> done) = 0;
   virtual void GetProgress(const Permit& permit, uint64_t session_id, Callback<Progress> done) = 0;
-  virtual void OpenSession(const Permit& permit, session::Request request,
+  // A session whose caller does not wait any more is not opened.
+  virtual void OpenSession(const Permit& permit, session::Request request, Cancelled cancelled,
                            Callback<session::Grant> done) = 0;
   virtual void ListSlabs(const Permit& permit, uint64_t session_id,
                          Callback<std::vector<exporting::SlabFacts>> done) = 0;

@@ -91,6 +91,11 @@ class FeedService final : public v1::FeedService::CallbackService {
     };
   }
 
+  template <typename Response>
+  static Cancelled ToCancelled(const Call<Response>& call) {
+    return [call] { return call->answered(); };
+  }
+
   absl::Status Version(const Permit&, const v1::GetVersionRequest&,
                        const Call<v1::GetVersionResponse>& call) {
     v1::GetVersionResponse version;
@@ -108,7 +113,7 @@ class FeedService final : public v1::FeedService::CallbackService {
     controller_.DescribeDataset(permit,
                                 {.dataset = dataset,
                                  .content_digest = request.content_digest(),
-                                 .cancelled = [call] { return call->answered(); }},
+                                 .cancelled = ToCancelled(call)},
                                 MessageTo<DatasetDescription>(call));
     return absl::OkStatus();
   }
@@ -117,7 +122,7 @@ class FeedService final : public v1::FeedService::CallbackService {
                        const Call<v1::DescribeSamplesResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
     PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint64_t> ids, SampleIdsFrom(request));
-    controller_.DescribeSamples(permit, dataset, std::move(ids),
+    controller_.DescribeSamples(permit, dataset, std::move(ids), ToCancelled(call),
                                 MessageTo<std::vector<SampleDescription>>(call));
     return absl::OkStatus();
   }
@@ -132,7 +137,8 @@ class FeedService final : public v1::FeedService::CallbackService {
   absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
                     const Call<v1::OpenSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(session::Request session, SessionFrom(request));
-    controller_.OpenSession(permit, std::move(session), MessageTo<session::Grant>(call));
+    controller_.OpenSession(permit, std::move(session), ToCancelled(call),
+                            MessageTo<session::Grant>(call));
     return absl::OkStatus();
   }
 

@@ -202,9 +202,10 @@ void Workers(const Snapshot& snapshot, Families& out) {
             snapshot.workers_busy);
   out.Counter("worker_restarts_total", "Worker processes started to replace another.",
               static_cast<double>(snapshot.worker_restarts));
-  out.Counter("forbidden_calls_total",
-              "Workers killed by their sandbox for a system call that no decoder makes.",
-              static_cast<double>(snapshot.forbidden_calls));
+  out.Counter(
+      "forbidden_calls_total",
+      "Workers and indexers killed by their sandbox for a system call that none of them makes.",
+      static_cast<double>(snapshot.forbidden_calls));
   out.Gauge("stalled_reads", "Source reads that hang, or that failed and are being retried.",
             snapshot.stalls);
   out.Gauge("longest_stall_seconds", "Age of the oldest stalled read.",

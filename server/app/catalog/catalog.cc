@@ -68,13 +68,30 @@ void Catalog::Stop() {
   desks_.Stop();
 }
 
-void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done) {
+Catalog::SharedCaller Catalog::Join(const NamedDataset& dataset, Cancelled cancelled) {
+  return std::make_shared<const WaitingCallers::WaitingCaller>(callers_, DeskOf(dataset),
+                                                               std::move(cancelled));
+}
+
+// `seen` gets the number of files found so far.
+absl::StatusOr<DatasetLoader::Loaded> Catalog::Load(
+    const NamedDataset& dataset, base::TimePoint asked, const WaitingCallers::WaitingCaller& caller,
+    const std::function<void(uint64_t)>& seen) const {
+  if (stopping()) return Ending();
+  if (!caller.IsWanted()) return absl::CancelledError("the call was cancelled");
+  return loader_.Load(dataset, *offered(), asked, [&](uint64_t files) {
+    seen(files);
+    return !stopping() && caller.IsWanted();
+  });
+}
+
+void Catalog::Open(const std::string& dataset, const Opener& opener,
+                   const rpc::Callback<State>& done, Cancelled cancelled) {
   const absl::StatusOr<NamedDataset> located = offered()->Locate(dataset, &opener);
   if (!located.ok()) return done(located.status());
-  const auto open = [this, named = *located, done, asked = base::Now()] {
-    if (stopping()) return done(Ending());
-    const auto loaded =
-        loader_.Load(named, *offered(), asked, [this](uint64_t) { return !stopping(); });
+  const SharedCaller caller = Join(*located, std::move(cancelled));
+  const auto open = [this, named = *located, caller, done, asked = base::Now()] {
+    const auto loaded = Load(named, asked, *caller, [](uint64_t) {});
     if (!loaded.ok()) return done(loaded.status());
     done(loaded->state);
   };
@@ -82,17 +99,15 @@ void Catalog::Open(const std::string& dataset, const Opener& opener, rpc::Callba
   if (!taken.ok()) done(taken);
 }
 
-void Catalog::Index(const std::string& dataset, const Opener& opener,
-                    std::function<bool()> cancelled, rpc::Callback<rpc::IndexProgress> progress) {
+void Catalog::Index(const std::string& dataset, const Opener& opener, Cancelled cancelled,
+                    const rpc::Callback<rpc::IndexProgress>& progress) {
   const absl::StatusOr<NamedDataset> located = offered()->Locate(dataset, &opener);
   if (!located.ok()) return progress(located.status());
-  const auto index = [this, named = *located, cancelled, progress, asked = base::Now()] {
-    if (stopping()) return progress(Ending());
-    const auto seen = [this, &cancelled, &progress](uint64_t files) {
+  const SharedCaller caller = Join(*located, std::move(cancelled));
+  const auto index = [this, named = *located, caller, progress, asked = base::Now()] {
+    const auto loaded = Load(named, asked, *caller, [&progress](uint64_t files) {
       progress(rpc::IndexProgress{.files_seen = files});
-      return !stopping() && !cancelled();
-    };
-    const auto loaded = loader_.Load(named, *offered(), asked, seen);
+    });
     if (!loaded.ok()) return progress(loaded.status());
     progress(DoneOf(*loaded));
   };
@@ -101,7 +116,7 @@ void Catalog::Index(const std::string& dataset, const Opener& opener,
 }
 
 void Catalog::Read(const feed::DatasetState& state, const Opener& opener,
-                   std::function<void(absl::Status)> job) {
+                   const std::function<void(absl::Status)>& job) {
   const absl::Status taken = desks_.Do(absl::StrCat("read ", state.name), opener.uid, [this, job] {
     job(stopping() ? Ending() : absl::OkStatus());
   });

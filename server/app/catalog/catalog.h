@@ -21,6 +21,7 @@
 #include "server/app/catalog/offered_datasets.h"
 #include "server/app/catalog/open_datasets.h"
 #include "server/app/catalog/opener.h"
+#include "server/app/catalog/waiting_callers.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::app {
@@ -54,16 +55,21 @@ class Catalog {
   // As Close, and waits for the threads, which a read in progress may delay.
   void Stop();
 
+  using Cancelled = WaitingCallers::Cancelled;
+  static bool NeverCancelled() { return false; }
+
   // Opens the dataset, or finds it open and unchanged. `done` is called on a thread of the
-  // catalogue, or within this call.
-  void Open(const std::string& dataset, const Opener& opener, rpc::Callback<State> done);
+  // catalogue, or within this call. An opening that nobody waits for any more, neither its caller
+  // nor another one at the same desk, is cancelled, and its indexers end. **Errors**: Cancelled.
+  void Open(const std::string& dataset, const Opener& opener, const rpc::Callback<State>& done,
+            Cancelled cancelled = NeverCancelled);
   // As Open, with progress.
-  void Index(const std::string& dataset, const Opener& opener, std::function<bool()> cancelled,
-             rpc::Callback<rpc::IndexProgress> progress);
+  void Index(const std::string& dataset, const Opener& opener, Cancelled cancelled,
+             const rpc::Callback<rpc::IndexProgress>& progress);
   // Runs a job that reads the dataset's files, on a thread that may block. The job gets an error if
   // it must not read, because of shutdown or because too many are waiting.
   void Read(const feed::DatasetState& state, const Opener& opener,
-            std::function<void(absl::Status)> job);
+            const std::function<void(absl::Status)>& job);
   // Whether something is being opened or indexed, or is waiting.
   bool busy() const { return desks_.busy(); }
 
@@ -87,6 +93,11 @@ class Catalog {
   uint64_t examinations() const { return open_.examinations(); }
 
  private:
+  using SharedCaller = std::shared_ptr<const WaitingCallers::WaitingCaller>;
+  SharedCaller Join(const NamedDataset& dataset, Cancelled cancelled);
+  absl::StatusOr<DatasetLoader::Loaded> Load(const NamedDataset& dataset, base::TimePoint asked,
+                                             const WaitingCallers::WaitingCaller& caller,
+                                             const std::function<void(uint64_t)>& seen) const;
   bool stopping() const { return stopping_.load(); }
   std::shared_ptr<const OfferedDatasets> offered() const;
 
@@ -98,6 +109,7 @@ class Catalog {
   std::atomic<bool> stopping_ = false;
   OpenDatasets open_;
   const DatasetLoader loader_;
+  WaitingCallers callers_;
   Desks desks_;  // declared last, because their jobs use all members above
 };
 

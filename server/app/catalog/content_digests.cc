@@ -40,7 +40,7 @@ absl::Status ContentDigests::MayWait(uint64_t user) const {
 }
 
 void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
-                         std::function<bool()> cancelled, Done done) {
+                         std::function<bool()> cancelled, const Done& done) {
   std::optional<absl::StatusOr<std::string>> answer;
   Jobs::iterator job;
   bool is_new = false;
@@ -55,7 +55,7 @@ void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_
                          [&](const Job& each) { return each.dataset == dataset; });
       is_new = job == jobs_.end();
       if (is_new) job = jobs_.insert(job, Job{.dataset = std::move(dataset), .askers = {}});
-      job->askers.push_back({user, std::move(cancelled), std::move(done)});
+      job->askers.push_back({user, std::move(cancelled), done});
     }
   }
   if (answer) return done(*std::move(answer));

@@ -37,7 +37,7 @@ class ContentDigests {
   // times a second; a digest that nobody waits for any more is cancelled. **Errors**:
   // ResourceExhausted if too many requests are waiting, in total or of this user.
   void Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
-           std::function<bool()> cancelled, Done done);
+           std::function<bool()> cancelled, const Done& done);
   // Computes nothing any more; cancels waiting requests.
   void Close();
 

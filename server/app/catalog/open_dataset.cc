@@ -34,13 +34,15 @@ source::TokensOptions ToTokensOptions(const NamedDataset& dataset, const Opening
   return {.spec = *dataset.tokens, .roots = options.roots};
 }
 
-absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(const NamedDataset& dataset,
-                                                          const OpeningOptions& options) {
-  if (dataset.idx) return source::OpenIdx(ToIdxOptions(dataset, options), *options.new_parsers());
-  if (dataset.npy) return source::OpenNpy(ToNpyOptions(dataset, options), *options.new_parsers());
-  if (dataset.tokens)
-    return source::OpenTokens(ToTokensOptions(dataset, options), *options.new_parsers());
-  return source::MakeSynthetic(*dataset.synthetic);
+// The parsers are used only until this returns.
+absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(
+    const NamedDataset& dataset, const OpeningOptions& options,
+    const std::function<bool(uint64_t)>& seen) {
+  if (dataset.synthetic) return source::MakeSynthetic(*dataset.synthetic);
+  const auto parsers = options.new_parsers([&seen] { return !seen(0); });
+  if (dataset.idx) return source::OpenIdx(ToIdxOptions(dataset, options), *parsers);
+  if (dataset.npy) return source::OpenNpy(ToNpyOptions(dataset, options), *parsers);
+  return source::OpenTokens(ToTokensOptions(dataset, options), *parsers);
 }
 
 absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
@@ -77,9 +79,10 @@ absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const Open
                                          const std::function<bool(uint64_t)>& seen) {
   source::ShardOptions shards = ToShardOptions(dataset, options);
   shards.progress = seen;
-  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedShards opened,
-                            dataset.tar ? source::OpenTar(shards, options.new_parsers())
-                                        : source::OpenRecords(shards, options.new_parsers()));
+  const auto parsers = options.new_parsers({});  // a scan has a watch; names are read later, too
+  PENSTOCK_ASSIGN_OR_RETURN(
+      source::OpenedShards opened,
+      dataset.tar ? source::OpenTar(shards, parsers) : source::OpenRecords(shards, parsers));
   OpenedDataset result;
   result.dataset = std::move(opened.dataset);
   result.from_cache = opened.from_cache;
@@ -100,7 +103,7 @@ std::string TokensWords(source::TokensSpec spec) {
   return source::ToString(spec);
 }
 
-DatasetIdentity MakeIdentity(const std::string& words, source::FilesStamp files) {
+DatasetIdentity MakeIdentity(const std::string& words, const source::FilesStamp& files) {
   return {.key = absl::StrCat(files.paths, words.empty() ? "" : " ", words),
           .stamp = absl::StrCat(files.stamp, " ", words),
           .changed_ns = files.changed_ns};
@@ -168,12 +171,12 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
   if (dataset.npy) {
     PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                               source::NpyStamp(ToNpyOptions(dataset, options)));
-    return MakeIdentity(NpyWords(*dataset.npy), std::move(files));
+    return MakeIdentity(NpyWords(*dataset.npy), files);
   }
   if (dataset.tokens) {
     PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                               source::TokensStamp(ToTokensOptions(dataset, options)));
-    return MakeIdentity(TokensWords(*dataset.tokens), std::move(files));
+    return MakeIdentity(TokensWords(*dataset.tokens), files);
   }
   if (dataset.tar || dataset.tfrecord) {
     const absl::string_view suffix = dataset.tar ? source::kTarSuffix : source::kRecordsSuffix;
@@ -186,7 +189,7 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
   if (!dataset.idx) return std::nullopt;
   PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                             source::IdxStamp(ToIdxOptions(dataset, options)));
-  return MakeIdentity("", std::move(files));
+  return MakeIdentity("", files);
 }
 
 // The identity from before the files were read is valid only if it is the same afterwards, and no
@@ -204,7 +207,7 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
   if (dataset.tar || dataset.tfrecord) {
     PENSTOCK_ASSIGN_OR_RETURN(result, OpenShards(dataset, options, seen));
   } else {
-    PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options));
+    PENSTOCK_ASSIGN_OR_RETURN(result.dataset, OpenRows(dataset, options, seen));
   }
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> now,
                             QuickIdentity(dataset, options));

@@ -60,8 +60,9 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
 // The shards and the options, for display.
 std::string PathOf(const source::ShardsSpec& spec);
 
-// Makes the parsers for one opening.
-using NewParsers = std::function<std::shared_ptr<source::Parsers>()>;
+// Makes the parsers for one opening. `cancelled`: for calls that have no watch of their own; may be
+// empty.
+using NewParsers = std::function<std::shared_ptr<source::Parsers>(std::function<bool()> cancelled)>;
 
 struct OpeningOptions {
   std::vector<std::string> roots;  // nothing outside of these is read

@@ -52,7 +52,7 @@ std::string Suggestion(const std::string& key, const google::protobuf::Descripto
     least = distance;
     nearest = keys.back();
   }
-  return absl::StrCat(nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?"),
+  return absl::StrCat(nearest.empty() ? "." : absl::StrCat("; did you mean '", nearest, "'?"),
                       " Known here: ", absl::StrJoin(keys, ", "));
 }
 

@@ -94,12 +94,12 @@ absl::Status GivenOrders::Claim(uint32_t user, uint64_t bytes) {
     const bool none_left = bytes > bytes_.most() - bytes_.held();
     if (Evict(user) || (none_left && Evict(std::nullopt))) continue;
     return absl::ResourceExhaustedError(absl::StrCat(
-        "an order that takes ", base::FormatBytes(bytes),
-        " does not fit: of limits.max_order_memory, ", base::FormatBytes(bytes_.most()),
-        ", orders in use take ", base::FormatBytes(bytes_.held()), ", ",
-        base::FormatBytes(bytes_.HeldBy(user)), " of them user ", user, "'s, who may have ",
+        "an order that takes ", base::FormatBytes(bytes), " does not fit: orders in use take ",
+        base::FormatBytes(bytes_.held()), " of ", base::FormatBytes(bytes_.most()),
+        " (limits.max_order_memory), and user ", user, " has ",
+        base::FormatBytes(bytes_.HeldBy(user)), " of the ",
         base::FormatBytes(bytes_.ShareOf(user, privileged)),
-        ", half of what others leave; close sessions or raise the limit"));
+        " that it may have, half of what other users leave; close sessions or raise the limit"));
   }
   bytes_.Add(user, bytes);
   return absl::OkStatus();

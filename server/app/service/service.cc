@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> Service::ReceiveOrder(const 
 
 // Holds the order from here on, because indexing may take a while.
 void Service::OpenSession(const rpc::Permit& permit, session::Request request,
-                          rpc::Callback<session::Grant> done) {
+                          rpc::Cancelled cancelled, rpc::Callback<session::Grant> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
   feed::OpenRequest open = {std::move(request)};
@@ -86,23 +86,24 @@ void Service::OpenSession(const rpc::Permit& permit, session::Request request,
     open.given = *std::move(found);
   }
   const std::string dataset = open.dataset_name;
-  catalog_.Open(dataset, ToOpener(*peer),
-                [this, permit, open = std::move(open),
-                 done = std::move(done)](absl::StatusOr<Catalog::State> state) {
-                  if (!state.ok()) return done(state.status());
-                  const auto part = catalog_.RangeOf(open.dataset_name, **state);
-                  if (!part.ok()) return done(part.status());
-                  feed::OpenRequest with_dataset = open;
-                  with_dataset.part = *part;
-                  with_dataset.dataset = *std::move(state);
-                  OpenOn(std::move(with_dataset), permit, done);
-                });
+  const auto opened = [this, permit, open = std::move(open), cancelled,
+                       done = std::move(done)](absl::StatusOr<Catalog::State> state) {
+    if (!state.ok()) return done(state.status());
+    if (cancelled()) return done(absl::CancelledError("the call was cancelled"));
+    const auto part = catalog_.RangeOf(open.dataset_name, **state);
+    if (!part.ok()) return done(part.status());
+    feed::OpenRequest with_dataset = open;
+    with_dataset.part = *part;
+    with_dataset.dataset = *std::move(state);
+    OpenOn(std::move(with_dataset), permit, done);
+  };
+  catalog_.Open(dataset, ToOpener(*peer), opened, cancelled);
 }
 
 // The peer may have left while the catalogue was busy. A peer that is present when the engine is
 // asked will be reported as leaving later, so nothing is kept for one that is gone.
 void Service::OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
-                     rpc::Callback<session::Grant> done) {
+                     const rpc::Callback<session::Grant>& done) {
   const bool posted = runner_.Post(
       [this, open = std::move(open), permit, done](feed::Engine& engine, base::TimePoint now) {
         if (const absl::Status here = peers_.Find(permit.ticket()).status(); !here.ok())
@@ -164,6 +165,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
     response.set_serving(false);
     response.set_reason(viewer.is_operator ? why : "it is not ready; its operator sees why");
   }
+  response.set_forbidden_calls(response.forbidden_calls() + options_.indexers_forbidden_calls());
   response.set_private_daemon(options_.private_daemon);
   response.set_sandbox(options_.sandbox);
   response.set_connections_cut_off(options_.cut_off());

@@ -32,6 +32,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
     // Called when draining starts or stops; any thread.
     std::function<void(bool)> draining = [](bool) {};
+    // Indexers that their sandbox killed so far; any thread.
+    std::function<uint64_t()> indexers_forbidden_calls = [] { return 0; };
     std::function<std::string()> not_ready = [] { return ""; };  // the reason; any thread
     // Number of connections so far; any thread.
     std::function<uint64_t()> cut_off = [] { return 0; };
@@ -42,13 +44,13 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   Service(Options options, Catalog& catalog, feed::Runner& runner);
 
   void DescribeSamples(const rpc::Permit& permit, const std::string& dataset,
-                       std::vector<uint64_t> ids,
+                       std::vector<uint64_t> ids, rpc::Cancelled cancelled,
                        rpc::Callback<std::vector<rpc::SampleDescription>> done) override;
   void GetProgress(const rpc::Permit& permit, uint64_t session_id,
                    rpc::Callback<rpc::Progress> done) override;
   absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Permit& permit,
                                                                    uint64_t length) override;
-  void OpenSession(const rpc::Permit& permit, session::Request request,
+  void OpenSession(const rpc::Permit& permit, session::Request request, rpc::Cancelled cancelled,
                    rpc::Callback<session::Grant> done) override;
   void ListSlabs(const rpc::Permit& permit, uint64_t session_id,
                  rpc::Callback<std::vector<exporting::SlabFacts>> done) override;
@@ -104,9 +106,9 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done);
   void ForgetThoseWhoHoldNothing();
   void Describe(const Opener& opener, const rpc::DescribeQuery& query,
-                rpc::Callback<rpc::DatasetDescription> done);
+                const rpc::Callback<rpc::DatasetDescription>& done);
   void OpenOn(feed::OpenRequest open, const rpc::Permit& permit,
-              rpc::Callback<session::Grant> done);
+              const rpc::Callback<session::Grant>& done);
 
   const Options options_;
   const base::TimePoint started_ = base::Now();

@@ -11,16 +11,16 @@ void Service::DescribeDataset(const rpc::Permit& permit, const rpc::DescribeQuer
                               rpc::Callback<rpc::DatasetDescription> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  Describe(ToOpener(*peer), query, std::move(done));
+  Describe(ToOpener(*peer), query, done);
 }
 
 void Service::DigestDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
                             rpc::Callback<rpc::DatasetDescription> done) {
-  Describe(ToOpener(permit), query, std::move(done));
+  Describe(ToOpener(permit), query, done);
 }
 
 void Service::Describe(const Opener& opener, const rpc::DescribeQuery& query,
-                       rpc::Callback<rpc::DatasetDescription> done) {
+                       const rpc::Callback<rpc::DatasetDescription>& done) {
   catalog_.Open(
       query.dataset, opener,
       [this, query, user = opener.uid, done](const absl::StatusOr<Catalog::State>& state) {
@@ -36,11 +36,12 @@ void Service::Describe(const Opener& opener, const rpc::DescribeQuery& query,
                        with_digest.content_digest = *digest;
                        done(with_digest);
                      });
-      });
+      },
+      query.cancelled);
 }
 
 void Service::DescribeSamples(const rpc::Permit& permit, const std::string& dataset,
-                              std::vector<uint64_t> ids,
+                              std::vector<uint64_t> ids, rpc::Cancelled cancelled,
                               rpc::Callback<std::vector<rpc::SampleDescription>> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
@@ -52,14 +53,14 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
     if (!range.ok()) return done(range.status());
     // The names of samples may have to be read from files.
     catalog_.Read(**state, opener,
-                  [dataset, state = *state, range = *range, ids, done](absl::Status may) {
+                  [dataset, state = *state, range = *range, ids, done](const absl::Status& may) {
                     if (!may.ok()) return done(may);
                     done(ToDescriptions(dataset, *state, range, ids));
                   });
   };
   const absl::StatusOr<Catalog::State> known = catalog_.FindOpen(dataset, ToOpener(*peer));
   if (known.ok() && *known == nullptr) {
-    catalog_.Open(dataset, ToOpener(*peer), std::move(describe));
+    catalog_.Open(dataset, ToOpener(*peer), std::move(describe), std::move(cancelled));
   } else {
     describe(known);
   }
@@ -68,7 +69,7 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
 void Service::IndexDataset(const rpc::Permit& permit, const std::string& dataset,
                            std::function<bool()> cancelled,
                            rpc::Callback<rpc::IndexProgress> progress) {
-  catalog_.Index(dataset, ToOpener(permit), std::move(cancelled), std::move(progress));
+  catalog_.Index(dataset, ToOpener(permit), std::move(cancelled), progress);
 }
 
 }  // namespace penstock::app

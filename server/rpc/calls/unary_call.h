@@ -51,8 +51,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     if (answered_.exchange(true)) return;
     audited_.Ended(answer.status());
     // The response lives at least until Finish, and only this code calls Finish.
-    if (answer.ok()) *response_ = *std::move(answer);
     status_ = ToGrpc(answer.status());
+    if (answer.ok()) *response_ = *std::move(answer);
     FinishInTurn();
   }
 

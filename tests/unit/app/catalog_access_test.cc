@@ -2,14 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <future>
-#include <optional>
-
 #include "absl/strings/str_replace.h"
 #include "server/app/catalog/catalog.h"
-#include "server/source/parse/directly.h"
-#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
+#include "tests/unit/app/catalog_rig.h"
 
 namespace penstock::app {
 namespace {
@@ -17,43 +13,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class CatalogAccessTest : public ::testing::Test {
+class CatalogAccessTest : public CatalogRig {
  protected:
   CatalogAccessTest() {
-    folder_.Write("flowers/daisy/0.jpg", "photograph");
-    folder_.Write("trees/oak/0.jpg", "photograph");
+    MakeDataset("trees", 1);
+    options_.any_path = false;
   }
-
-  // Like a configured daemon, serves "flowers" to these groups and "trees" to everybody.
-  void ServeByName(std::vector<gid_t> groups = {}) {
-    options_.offer.datasets = {{"flowers", folder_.At("flowers"), groups},
-                               {"trees", folder_.At("trees"), {}}};
-    catalog_.emplace(options_);
-  }
-
-  absl::StatusOr<Catalog::State> Open(const std::string& dataset, const Opener& opener = {}) {
-    std::promise<absl::StatusOr<Catalog::State>> answer;
-    catalog_->Open(dataset, opener, [&](absl::StatusOr<Catalog::State> state) {
-      answer.set_value(std::move(state));
-    });
-    return answer.get_future().get();
-  }
-
-  absl::StatusOr<rpc::IndexProgress> Index(const std::string& dataset,
-                                           const Opener& opener = {.is_operator = true}) {
-    std::promise<absl::StatusOr<rpc::IndexProgress>> end;
-    catalog_->Index(
-        dataset, opener, [] { return false; },
-        [&](absl::StatusOr<rpc::IndexProgress> progress) {
-          if (!progress.ok() || progress->done) end.set_value(std::move(progress));
-        });
-    return end.get_future().get();
-  }
-
-  testing::TempFolder folder_;
-  Catalog::Options options_{
-      .any_path = false, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
-  std::optional<Catalog> catalog_;
 };
 
 TEST_F(CatalogAccessTest, AnUnknownNameIsToldTheKnownOnes) {
@@ -100,23 +65,23 @@ TEST_F(CatalogAccessTest, AListIsOfWhatOneMayOpen) {
   ASSERT_TRUE(Open("flowers", {.is_operator = true}).ok());
   ASSERT_TRUE(Open("synthetic:8x9x3").ok());
 
-  const auto list = catalog_->List(Opener{.uid = 1000, .groups = {1000}});
+  const auto list = catalog().List(Opener{.uid = 1000, .groups = {1000}});
 
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0].name, "trees");
   EXPECT_THAT(list[1].name, HasSubstr("synthetic"));
-  EXPECT_EQ(catalog_->List(Opener{.uid = 1000, .groups = {4711}}).size(), 3u);
-  EXPECT_EQ(catalog_->List(Opener{.is_operator = true}).size(), 3u);
+  EXPECT_EQ(catalog().List(Opener{.uid = 1000, .groups = {4711}}).size(), 3u);
+  EXPECT_EQ(catalog().List(Opener{.is_operator = true}).size(), 3u);
 }
 
 TEST_F(CatalogAccessTest, WhatTheConfigurationNamesNoMoreIsForOperatorsToSee) {
   ServeByName();
   const Catalog::State held = Open("flowers").value();
 
-  catalog_->SetOffer({.datasets = {{"trees", folder_.At("trees"), {}}}, .faults = {}});
+  catalog().SetOffer({.datasets = {{"trees", folder_.At("trees"), {}}}, .faults = {}});
 
-  EXPECT_EQ(catalog_->List(Opener{.uid = 1000}).size(), 1u);
-  EXPECT_EQ(catalog_->List(Opener{.is_operator = true}).size(), 2u);
+  EXPECT_EQ(catalog().List(Opener{.uid = 1000}).size(), 1u);
+  EXPECT_EQ(catalog().List(Opener{.is_operator = true}).size(), 2u);
 }
 
 TEST_F(CatalogAccessTest, TheOperatorIndexesWhateverTheGroupsAndOthersWhatTheyMayOpen) {
@@ -133,14 +98,14 @@ TEST_F(CatalogAccessTest, TheListHasNamedDatasetsBeforeAndAfterTheyAreOpened) {
   options_.offer.datasets[0].path = folder_.At("flowers/");  // the way people write it
   catalog_.emplace(options_);
 
-  ASSERT_EQ(catalog_->List().size(), 2u);
-  EXPECT_EQ(catalog_->List()[0].state, nullptr);
+  ASSERT_EQ(catalog().List().size(), 2u);
+  EXPECT_EQ(catalog().List()[0].state, nullptr);
   const Catalog::State state = Open("flowers").value();
 
-  ASSERT_EQ(catalog_->List().size(), 2u);
-  EXPECT_EQ(catalog_->List()[0].name, "flowers");
-  EXPECT_EQ(catalog_->List()[0].state, state);
-  EXPECT_EQ(catalog_->List()[1].state, nullptr);
+  ASSERT_EQ(catalog().List().size(), 2u);
+  EXPECT_EQ(catalog().List()[0].name, "flowers");
+  EXPECT_EQ(catalog().List()[0].state, state);
+  EXPECT_EQ(catalog().List()[1].state, nullptr);
 }
 
 TEST_F(CatalogAccessTest, NothingOutsideTheRootsIsOpened) {

@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <optional>
 
 #include "server/app/catalog/catalog.h"
-#include "server/source/parse/directly.h"
-#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
+#include "tests/unit/app/catalog_rig.h"
 
 namespace penstock::app {
 namespace {
@@ -18,35 +16,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Serves "flowers", which has three files, and "trees".
-class CatalogPartsTest : public ::testing::Test {
+class CatalogPartsTest : public CatalogRig {
  protected:
-  CatalogPartsTest() {
-    MakeDataset("flowers", 3);
-    options_.offer.datasets = {{"flowers", folder_.At("flowers"), {}},
-                               {"trees", folder_.At("trees"), {}}};
-  }
-
-  void MakeDataset(const std::string& name, int files) {
-    for (int i = 0; i < files; ++i)
-      folder_.Write(absl::StrCat(name, "/daisy/", i, ".jpg"), absl::StrCat("photograph ", i));
-  }
-
-  Catalog& catalog() {
-    if (!catalog_) catalog_.emplace(options_);
-    return *catalog_;
-  }
-
-  absl::StatusOr<Catalog::State> Open(const std::string& dataset, const Opener& opener = {}) {
-    std::promise<absl::StatusOr<Catalog::State>> answer;
-    catalog().Open(dataset, opener, [&](absl::StatusOr<Catalog::State> state) {
-      answer.set_value(std::move(state));
-    });
-    return answer.get_future().get();
-  }
-
-  testing::TempFolder folder_;
-  Catalog::Options options_{.state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
-  std::optional<Catalog> catalog_;
+  CatalogPartsTest() { ServeByName(); }
 };
 
 TEST_F(CatalogPartsTest, WhileSomethingIsBeingOpenedItIsBusy) {

@@ -4,40 +4,14 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <optional>
 
 #include "server/app/catalog/catalog.h"
-#include "server/source/parse/directly.h"
-#include "tests/support/files/temp_folder.h"
+#include "tests/unit/app/catalog_rig.h"
 
 namespace penstock::app {
 namespace {
 
-class CatalogSharingTest : public ::testing::Test {
- protected:
-  CatalogSharingTest() {
-    for (const char* file : {"flowers/daisy/a.jpg", "flowers/daisy/b.jpg", "flowers/daisy/c.jpg"})
-      folder_.Write(file, "not looked at");
-  }
-
-  // Created on the first call, with the options at that time.
-  Catalog& catalog() {
-    if (!catalog_) catalog_.emplace(options_);
-    return *catalog_;
-  }
-  absl::StatusOr<Catalog::State> Open(const std::string& dataset) {
-    std::promise<absl::StatusOr<Catalog::State>> answer;
-    catalog().Open(dataset, {}, [&](absl::StatusOr<Catalog::State> state) {
-      answer.set_value(std::move(state));
-    });
-    return answer.get_future().get();
-  }
-
-  testing::TempFolder folder_;
-  Catalog::Options options_{
-      .any_path = true, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
-  std::optional<Catalog> catalog_;
-};
+using CatalogSharingTest = CatalogRig;
 
 TEST_F(CatalogSharingTest, BadSamplesOfAnEarlierRunCountFromTheStart) {
   {

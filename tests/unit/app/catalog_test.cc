@@ -4,18 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
 #include <optional>
 
-#include "server/source/parse/directly.h"
 #include "tests/support/files/array_maker.h"
 #include "tests/support/files/idx_maker.h"
 #include "tests/support/files/tar_maker.h"
-#include "tests/support/files/temp_folder.h"
 #include "tests/support/message_of.h"
+#include "tests/unit/app/catalog_rig.h"
 
 namespace penstock::app {
 namespace {
@@ -24,54 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class CatalogTest : public ::testing::Test {
- protected:
-  CatalogTest() { MakeDataset("flowers", 3); }
-
-  void MakeDataset(const std::string& name, int files) {
-    for (int i = 0; i < files; ++i)
-      folder_.Write(absl::StrCat(name, "/daisy/", i, ".jpg"), absl::StrCat("photograph ", i));
-  }
-
-  // A private daemon's catalogue, unless the test changes `options_` first.
-  Catalog& catalog() {
-    if (!catalog_) catalog_.emplace(options_);
-    return *catalog_;
-  }
-
-  absl::StatusOr<Catalog::State> Open(const std::string& dataset, const Opener& opener = {}) {
-    std::promise<absl::StatusOr<Catalog::State>> answer;
-    catalog().Open(dataset, opener, [&](absl::StatusOr<Catalog::State> state) {
-      answer.set_value(std::move(state));
-    });
-    return answer.get_future().get();
-  }
-
-  // Indexes the dataset and returns the last progress report, or the error.
-  absl::StatusOr<rpc::IndexProgress> Index(const std::string& dataset,
-                                           const Opener& opener = {.is_operator = true},
-                                           bool cancelled = false) {
-    std::promise<absl::StatusOr<rpc::IndexProgress>> end;
-    catalog().Index(
-        dataset, opener, [cancelled] { return cancelled; },
-        [&](absl::StatusOr<rpc::IndexProgress> progress) {
-          if (!progress.ok() || progress->done) end.set_value(std::move(progress));
-        });
-    return end.get_future().get();
-  }
-
-  // Like a configured daemon, serves "flowers" and "trees" to these groups.
-  void ServeByName(std::vector<gid_t> groups = {}) {
-    options_.any_path = false;
-    options_.offer.datasets = {{"flowers", folder_.At("flowers"), groups},
-                               {"trees", folder_.At("trees"), {}}};
-  }
-
-  testing::TempFolder folder_;
-  Catalog::Options options_{
-      .any_path = true, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
-  std::optional<Catalog> catalog_;
-};
+using CatalogTest = CatalogRig;
 
 // ---- Access. ----
 

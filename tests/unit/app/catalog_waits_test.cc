@@ -4,7 +4,6 @@
 #include <atomic>
 #include <future>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,51 +11,12 @@
 
 #include "common/base/mutex.h"
 #include "server/app/catalog/catalog.h"
-#include "server/source/parse/directly.h"
-#include "tests/support/files/temp_folder.h"
+#include "tests/unit/app/catalog_rig.h"
 
 namespace penstock::app {
 namespace {
 
-class CatalogWaitsTest : public ::testing::Test {
- protected:
-  CatalogWaitsTest() { MakeDataset("flowers", 3); }
-
-  void MakeDataset(const std::string& name, int files) {
-    for (int i = 0; i < files; ++i)
-      folder_.Write(absl::StrCat(name, "/daisy/", i, ".jpg"), absl::StrCat("photograph ", i));
-  }
-
-  // A private daemon's catalogue, unless the test changes `options_` first.
-  Catalog& catalog() {
-    if (!catalog_) catalog_.emplace(options_);
-    return *catalog_;
-  }
-
-  absl::StatusOr<Catalog::State> Open(const std::string& dataset, const Opener& opener = {}) {
-    std::promise<absl::StatusOr<Catalog::State>> answer;
-    catalog().Open(dataset, opener, [&](absl::StatusOr<Catalog::State> state) {
-      answer.set_value(std::move(state));
-    });
-    return answer.get_future().get();
-  }
-
-  // Indexes the dataset and returns the last progress report, or the error.
-  absl::StatusOr<rpc::IndexProgress> Index(const std::string& dataset, bool cancelled = false) {
-    std::promise<absl::StatusOr<rpc::IndexProgress>> end;
-    catalog().Index(
-        dataset, {}, [cancelled] { return cancelled; },
-        [&](absl::StatusOr<rpc::IndexProgress> progress) {
-          if (!progress.ok() || progress->done) end.set_value(std::move(progress));
-        });
-    return end.get_future().get();
-  }
-
-  testing::TempFolder folder_;
-  Catalog::Options options_{
-      .any_path = true, .state_dir = folder_.At("state"), .new_parsers = source::DirectParsers};
-  std::optional<Catalog> catalog_;
-};
+using CatalogWaitsTest = CatalogRig;
 
 // Opens a dataset and blocks in the callback until this object is destroyed. Meanwhile it occupies
 // the dataset's desk (its job queue) and a thread.
@@ -111,6 +71,35 @@ TEST_F(CatalogWaitsTest, WhoeverAsksForTheSameMeanwhileIsServedTogether) {
   EXPECT_EQ(catalog().examinations(), 2u);  // one for the first call, one for all others
 }
 
+// An opener whose parsers say when they begin, and then wait until they are cancelled.
+TEST_F(CatalogWaitsTest, AnOpeningIsCancelledWhenTheLastOfItsCallersHasLeft) {
+  folder_.Write("x.npy", "not looked at");
+  std::promise<void> begun;
+  std::atomic<bool> first_left = false, second_left = false, looked_again = false;
+  options_.new_parsers = [&](const std::function<bool()>& cancelled) {
+    begun.set_value();
+    while (!cancelled()) looked_again = true;
+    return source::DirectParsers();
+  };
+  std::promise<absl::Status> first, second;
+  const auto answer = [](std::promise<absl::Status>& to) {
+    return [&to](const absl::StatusOr<Catalog::State>& state) { to.set_value(state.status()); };
+  };
+  catalog().Open(folder_.At("x.npy"), {}, answer(first), [&] { return first_left.load(); });
+  begun.get_future().wait();
+  catalog().Open(folder_.At("x.npy"), {}, answer(second), [&] { return second_left.load(); });
+
+  first_left = true;
+  looked_again = false;
+  auto ended = first.get_future();
+  EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  EXPECT_TRUE(looked_again);
+  second_left = true;
+
+  EXPECT_FALSE(ended.get().ok());
+  EXPECT_TRUE(absl::IsCancelled(second.get_future().get()));  // it is not even begun
+}
+
 TEST_F(CatalogWaitsTest, AUserWhoseDatasetsDoNotComeBackLeavesPlacesForOthers) {
   options_.desks = {.most_threads = 3, .most_of_a_user = 2};
   for (const char* name : {"a", "b", "c", "d"}) MakeDataset(name, 1);
@@ -129,7 +118,7 @@ TEST_F(CatalogWaitsTest, WhatReadsWaitsBehindNoOpening) {
   const Busy busy(catalog(), folder_.At("flowers"));
   std::promise<absl::Status> read;
 
-  catalog().Read(*state, {}, [&](absl::Status status) { read.set_value(status); });
+  catalog().Read(*state, {}, [&](const absl::Status& status) { read.set_value(status); });
 
   EXPECT_TRUE(read.get_future().get().ok());
 }

@@ -79,7 +79,8 @@ class ReloadsTest : public ::testing::Test {
                                     DatasetOffer offer) { applied_.push_back(std::move(offer)); }});
   }
   void Ask(Reloads& reloads) {
-    reloads.Ask([this](absl::StatusOr<v1::ReloadResponse> answer) { answers_.push_back(answer); });
+    reloads.Ask(
+        [this](const absl::StatusOr<v1::ReloadResponse>& answer) { answers_.push_back(answer); });
   }
 
   absl::StatusOr<config::v1::Config> next_ = Config("b");

@@ -77,7 +77,8 @@ class ServiceTest : public ::testing::Test {
   }
   absl::StatusOr<session::Grant> Open(const session::Request& request, uint8_t peer = 1) {
     Answer<session::Grant> answer;
-    service_->OpenSession(PermitOf(peer), request, answer.Callback());
+    service_->OpenSession(
+        PermitOf(peer), request, [] { return false; }, answer.Callback());
     return answer.Get();
   }
   absl::Status Close(uint8_t peer, uint64_t session) {
@@ -305,7 +306,8 @@ TEST_F(ServiceTest, EachUserSeesTheNameThatItUsedItself) {
   second.decoding_mode = session::DecodingMode::kNone;
   EXPECT_THAT(std::string(Open(second, 2).status().message()), Not(HasSubstr("anns-secret")));
   Answer<std::vector<rpc::SampleDescription>> samples;
-  service_->DescribeSamples(PermitOf(2), folder_.At("flowers"), {1000}, samples.Callback());
+  service_->DescribeSamples(
+      PermitOf(2), folder_.At("flowers"), {1000}, [] { return false; }, samples.Callback());
   EXPECT_THAT(std::string(samples.Get().status().message()), Not(HasSubstr("anns-secret")));
 }
 

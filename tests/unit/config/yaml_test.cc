@@ -75,7 +75,7 @@ TEST(ConfigYamlTest, AnUnknownKeyIsRefusedWithTheNearestOneAndAllKnown) {
 TEST(ConfigYamlTest, AKeyFarFromAllIsRefusedWithoutAGuess) {
   const std::string refusal = Refusal("pool:\n  colour: red\n");
 
-  EXPECT_THAT(refusal, StartsWith("p.yaml:2: pool.colour: unknown key Known here: max, "));
+  EXPECT_THAT(refusal, StartsWith("p.yaml:2: pool.colour: unknown key. Known here: max, "));
 }
 
 TEST(ConfigYamlTest, AFieldsNameWithItsUnitIsNoKeyButLeadsToIt) {

@@ -33,7 +33,7 @@ TEST(ClosersTest, WhatTheyCloseIsClosedAndTheUserMaySendMore) {
 TEST(ClosersTest, AUserWhoseFilesDoNotCloseMaySendNoMoreUntilTheyDo) {
   std::promise<void> answered;
   const std::shared_future<void> server = answered.get_future().share();
-  Closers closers([server](Closers::Files) { server.wait(); });
+  Closers closers([server](const Closers::Files&) { server.wait(); });
 
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(closers.MayReceive(kUser));

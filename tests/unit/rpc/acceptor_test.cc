@@ -39,7 +39,7 @@ class AcceptorTest : public ::testing::Test {
                         [this](posix::ForeignFd connection, const posix::Credentials& peer,
                                std::shared_ptr<const void> place) {
                           base::MutexLock lock(mutex_);
-                          taken_.push_back({std::move(connection), peer.uid, place});
+                          taken_.push_back({std::move(connection), peer.uid, std::move(place)});
                         });
     PENSTOCK_CHECK(acceptor.ok());
     acceptor_ = *std::move(acceptor);

@@ -28,7 +28,7 @@ class FakeController final : public Controller {
     if (length > 1'000'000) return absl::ResourceExhaustedError("at most 1000000 samples");
     return std::make_unique<FakeOrder>(*this);
   }
-  void DescribeSamples(const Permit&, const std::string&, std::vector<uint64_t> ids,
+  void DescribeSamples(const Permit&, const std::string&, std::vector<uint64_t> ids, Cancelled,
                        Callback<std::vector<SampleDescription>> done) override {
     std::vector<SampleDescription> samples;
     for (const uint64_t id : ids)
@@ -39,7 +39,7 @@ class FakeController final : public Controller {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
     done(Progress{.announced = 3, .decoding = 2, .stalled_reason = "/flowers/7: gone"});
   }
-  void OpenSession(const Permit& permit, session::Request request,
+  void OpenSession(const Permit& permit, session::Request request, Cancelled,
                    Callback<session::Grant> done) override {
     {
       base::MutexLock lock(mutex_);

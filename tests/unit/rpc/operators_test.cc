@@ -87,11 +87,11 @@ TEST_F(ServerTest, WhoWaitsNoLongerForAnAnswerKeepsNoTurn) {
   const auto begun = steady_clock::now();
 
   // The calls that timed out returned their turns, so this call gets the first one, a second after
-  // the first call.
+  // the first call, and not the sixth.
   EXPECT_TRUE(admin_->GetStatus(Context().get(), {}, &response).ok());
-  EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(2500));
+  EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(4500));
   server_.reset();  // waits for calls in progress
-  EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(3500));
+  EXPECT_LT(steady_clock::now() - begun, std::chrono::milliseconds(5000));
 }
 
 TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
