@@ -102,8 +102,10 @@ std::string SandboxLines(const v1::GetStatusResponse& status) {
         status.sandbox() == "off" ? ": decoders and parsers have the daemon's rights" : "", "\n");
   if (status.forbidden_calls() > 0)
     absl::StrAppend(&text, "  WARNING   the sandbox killed ",
-                    Plural(status.forbidden_calls(), "worker"),
-                    " over samples that made them call something forbidden; see the log\n");
+                    status.forbidden_calls() == 1
+                        ? "1 process"
+                        : absl::StrCat(status.forbidden_calls(), " processes"),
+                    " over files that made them call something forbidden; see the log\n");
   return text;
 }
 

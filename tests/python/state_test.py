@@ -197,6 +197,75 @@ class StateTest(LoaderFixture):
                 list(self.loader(**keywords))
 
 
+class ThreadsTest(LoaderFixture):
+    """Several threads on one iterator: each batch comes once, and a thread that comes meanwhile is told."""
+
+    def loaders(self):
+        sampler = penstock.WeightedSampler([1] * 100, 100)
+        for make in (penstock.torch.DataLoader, penstock.Loader):
+            for keywords in ({"shuffle": True}, {"sampler": sampler}):
+                loader = make(self.photographs, batch_size=8, transform=CROP, **keywords)
+                self.addCleanup(loader.close)
+                yield loader
+
+    def read_by_threads(self, loader):
+        """Batches' places in the epoch, refusals, and the state when it was read to its end by four threads."""
+        iterator, steps, refused, failed = iter(loader), [], [], []
+
+        def read():
+            while True:
+                try:
+                    steps.append(next(iterator).position[:2])
+                except StopIteration:
+                    return
+                except penstock.FailedPrecondition as error:
+                    refused.append(str(error))
+                    time.sleep(0.0005)
+                except Exception as error:
+                    failed.append(error)
+                    return
+
+        readers = [threading.Thread(target=read) for _ in range(4)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(60)
+        self.assertEqual(failed, [])
+        return steps, refused
+
+    def test_threads_on_one_iterator_get_each_batch_once_or_an_error(self):
+        for loader in self.loaders():
+            for epoch in range(2):
+                with self.subTest(loader=loader, epoch=epoch):
+                    steps, refused = self.read_by_threads(loader)
+
+                    self.assertEqual(sorted(steps), [(epoch, step) for step in range(13)])
+                    self.assertEqual(loader.state_dict()["epoch"], epoch + 1)
+                    for words in refused:
+                        self.assertIn("another thread is taking a batch", words)
+
+    def test_a_thread_that_comes_while_another_one_opens_is_told(self):
+        for loader in self.loaders():
+            with self.subTest(loader=loader):
+                len(loader)
+                self.daemon.freeze()
+                iterator, taken = iter(loader), []
+                first = threading.Thread(target=lambda: taken.append(next(iterator)))
+                first.start()
+                time.sleep(0.3)
+                try:
+                    for move in (lambda: next(iterator), lambda: iter(loader), loader.close, lambda: loader.set_epoch(3),
+                                 lambda: loader.load_state_dict(loader.state_dict())):
+                        with self.assertRaisesRegex(penstock.FailedPrecondition, "another thread is taking a batch"):
+                            move()
+                finally:
+                    self.daemon.thaw()
+                    first.join(60)
+
+                self.assertEqual([batch.position[:2] for batch in taken], [(0, 0)])
+                self.assertEqual(next(iterator).position[:2], (0, 1))
+
+
 class DaemonDeathTest(support.FeedTest):
     def test_it_goes_on_at_the_same_batch_when_the_daemon_is_back(self):
         undisturbed = penstock.torch.DataLoader(self.photographs, batch_size=10, shuffle=True, transform=CROP)

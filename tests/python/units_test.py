@@ -7,7 +7,7 @@ import unittest
 import support
 
 import penstock
-from penstock import _lengths, _settings, _where, ranks
+from penstock import _lengths, _patience, _settings, _where, ranks
 
 
 class RanksTest(unittest.TestCase):
@@ -56,7 +56,49 @@ class LengthsTest(unittest.TestCase):
                             self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, padded), max(takes))
 
 
+class PatienceTest(unittest.TestCase):
+    """What is tried again in an opening. A client whose address nobody listens at stands for a daemon that is gone."""
+
+    gone = type("Client", (), {"address": "/nowhere/penstock.sock"})()
+    unavailable, not_found = penstock.Unavailable("gone"), penstock.NotFound("nobody")
+
+    def test_a_daemon_that_was_never_there_is_not_waited_for(self):
+        for addressed in (True, False):
+            opening = _patience.Opening(served=False, addressed=addressed)
+            self.assertFalse(opening.may_pass(self.not_found, None))
+        self.assertFalse(opening.may_pass(self.unavailable, None))  # the private daemon does not start
+
+    def test_an_address_at_which_no_daemon_ever_welcomes_is_not_waited_for(self):
+        opening = _patience.Opening(served=False, addressed=True)
+        self.assertTrue(opening.may_pass(self.unavailable, None))
+        self.assertFalse(opening.may_pass(self.unavailable, None))
+
+    def test_a_daemon_that_ends_during_its_welcome_is_waited_for(self):
+        opening = _patience.Opening(served=False, addressed=True)
+        for error in (self.unavailable, self.not_found, self.not_found, self.unavailable, self.unavailable):
+            self.assertTrue(opening.may_pass(error, None))
+
+    def test_a_daemon_that_went_away_is_waited_for_but_not_a_dataset_that_is_not_there(self):
+        for served in (True, False):
+            opening = _patience.Opening(served=served, addressed=True)
+            for error in (self.unavailable, self.unavailable, penstock.DeadlineExceeded("silent")):
+                self.assertTrue(opening.may_pass(error, self.gone))
+            self.assertFalse(opening.may_pass(self.not_found, self.gone))
+
+    def test_a_time_limit_of_the_clients_own_ends_as_unavailable(self):
+        def attempt():
+            raise penstock.DeadlineExceeded("it did not answer within 5000 ms")
+
+        with self.assertRaisesRegex(penstock.Unavailable, "5000 ms"):
+            _patience.while_gone(attempt, 0, lambda error: True)
+
+
 class SettingsTest(unittest.TestCase):
+    def test_a_batch_size_beyond_the_daemons_limit_is_refused_with_the_limit(self):
+        for size in (65_537, 2**32, 2**70):
+            with self.assertRaisesRegex(ValueError, f"batch_size is {size}; .* at most 65536"):
+                _settings.make("a", batch_size=size, rank=0, world_size=1)
+
     def test_types_that_contradict_are_refused(self):
         for transform, dtype, words in (([penstock.Normalize("imagenet")], "uint8", "fractions"), (None, "float64", "dtype is")):
             with self.subTest(words=words), self.assertRaisesRegex(penstock.InvalidArgument, words):

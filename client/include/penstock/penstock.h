@@ -15,7 +15,8 @@
 //
 // **Thread safety**: a Client may be used by any thread; a Session and a Batch by one at a time.
 // **Ownership**: all objects belong to the process that made them. In a forked child every call
-// returns kFailedPrecondition, and destructors do nothing.
+// returns kFailedPrecondition, and destructors do nothing. Nor can the child of a process that had
+// connected make a Client: gRPC does not survive a fork. Fork before the first Client, or exec.
 // **Errors**: all calls return a Status or a Result. None throws, and none raises SIGPIPE.
 #pragma once
 

@@ -1,21 +1,21 @@
 """The base of all loaders: one consumer of one feed, epoch after epoch, with a state."""
 import copy
-import time
 import weakref
 from dataclasses import replace
 
 from . import _feed
 from . import _penstock as native
 from ._lengths import batches
+from ._patience import Opening, while_gone
 from ._sampling import BatchSampler, Sampler
-from ._say import say
 from ._substitutes import Substitutes
+from ._turn import Turn, in_turn
 from .dataset import Dataset
-from .errors import DeadlineExceeded, Error, InvalidArgument, Unavailable
+from .errors import DeadlineExceeded, Error, InvalidArgument, PermissionDenied, Unavailable
 from .ranks import Rank
 
 _STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order")
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order", "_turn", "_served")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -40,6 +40,8 @@ class LoaderBase:
         self._dataset = None
         self._session = None
         self._take = None  # what _taker returned for the session
+        self._served = False  # the daemon has opened a session, so there is one that may come back
+        self._turn = Turn()  # of the thread that takes a batch or moves the loader
         self._order = None  # this epoch's, with sampling
         self._at_end = False  # the last batch taken was its epoch's last
         self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
@@ -65,9 +67,13 @@ class LoaderBase:
     def dataset(self):
         """The dataset: its name, length, classes and paths."""
         if self._dataset is None:
-            client = self._connected()
-            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._single_samples())
+            self._opening(self._describe)
         return self._dataset
+
+    def _describe(self):
+        client = self._connected()
+        if self._dataset is None:
+            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._single_samples())
 
     @property
     def batch_size(self):
@@ -123,6 +129,7 @@ class LoaderBase:
 
     # Position.
 
+    @in_turn
     def set_epoch(self, epoch):
         """The next iteration is of this epoch, from its start; if a state of this epoch was just loaded, from there."""
         if not isinstance(epoch, int) or epoch < 0:
@@ -134,6 +141,7 @@ class LoaderBase:
         state = self._at
         return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}}
 
+    @in_turn
     def load_state_dict(self, state_dict):
         """Continues from this state; a live iterator does so at its next batch."""
         if state_dict.get("version") != _STATE_VERSION:
@@ -157,6 +165,7 @@ class LoaderBase:
         """The epoch that a new iterator would read."""
         return self._at.epoch + 1 if self._begun else self._at.epoch
 
+    @in_turn
     def _go_to(self, epoch, step):
         """Makes the next iteration begin with batch `step` of this rank."""
         self._end_session()
@@ -171,6 +180,7 @@ class LoaderBase:
 
     # Iterating.
 
+    @in_turn
     def __iter__(self):
         older = self._live()
         if older is not None:
@@ -194,12 +204,9 @@ class LoaderBase:
 
     def _next(self):
         """(batch, whether it is its epoch's last), or None if this rank has none left."""
-        if self._goal is not None:
-            samples = self.dataset.epoch_samples if self._order is None else len(self._order)
-            if self._batches(samples - self._at.consumed) == 0:
-                self._go(self._at.epoch + 1, 0)
-                return None
-            self._open()
+        if self._goal is not None and not self._opening(self._begin):
+            self._go(self._at.epoch + 1, 0)
+            return None
         taken = self._taken()
         if taken is None and not self._begun:  # the end of the epoch before
             taken = self._taken()
@@ -208,6 +215,15 @@ class LoaderBase:
         if taken is not None and not self._settings.fail_on_bad_sample:
             self._substitutes.look(self._session, self._client, self._settings.dataset, taken[1])
         return taken
+
+    def _begin(self):
+        """Opens a session. False if this rank has no batch left in the epoch."""
+        self._describe()
+        samples = self.dataset.epoch_samples if self._order is None else len(self._order)
+        if self._batches(samples - self._at.consumed) == 0:
+            return False
+        self._open()
+        return True
 
     def _end_epoch(self):
         """Moves the session past the end of the epoch. After this rank's last batch, if another rank has one more, the
@@ -226,26 +242,23 @@ class LoaderBase:
 
     def _taken(self):
         """What the taker returns; while the daemon is gone, retries for `reconnect` seconds."""
-        gone_since = None
-        while True:
-            try:
-                taken = self._take()
-            except Unavailable as error:
-                now = time.monotonic()
-                if gone_since is None:
-                    gone_since = now
-                    say(f"{error} (retrying for {self._settings.reconnect:g} s)")
-                elif now - gone_since > self._settings.reconnect:
-                    raise
-                continue
-            if gone_since is not None:
-                say("the daemon is back; continuing with the same batch")
-            return taken
+        return while_gone(self._take, self._settings.reconnect, lambda error: isinstance(error, Unavailable))
+
+    def _opening(self, attempt):
+        """What `attempt` returns; if the daemon has gone away, retries for `reconnect` seconds. A daemon that was never
+        there is not waited for."""
+        errors = Opening(self._served, _feed.is_addressed(self._settings))
+        return while_gone(attempt, self._settings.reconnect, lambda error: errors.may_pass(error, self._client))
 
     def _connected(self):
         if self._client is None:
-            self._client, dataset = _feed.connect(self._settings)
+            self._client = _feed.connect(self._settings)
+        if self._settings.beside:
+            dataset, is_there = _feed.resolve(self._client, self._settings)
             self._settings = replace(self._settings, dataset=dataset, beside="")
+            if not is_there:
+                self._client = None
+                return self._connected()
         return self._client
 
     def _open(self):
@@ -260,6 +273,7 @@ class LoaderBase:
         self._session = self._connected().open(options)
         self._take = self._taker(self._session)
         self._goal = None
+        self._served = True
 
     def _check_order(self):
         """Refuses a sampler or shuffle for synthetic rows, which only come in the order of their numbers."""
@@ -295,8 +309,8 @@ class LoaderBase:
             self._session = self._take = None
             try:
                 session.close()
-            except (Unavailable, DeadlineExceeded):
-                pass  # the daemon notices by itself that the session has ended
+            except (Unavailable, DeadlineExceeded, PermissionDenied):
+                pass  # the daemon notices by itself that the session has ended; one that has restarted does not know us
 
     def stats(self):
         """Counts, seconds and a verdict in words: whether the loader or the trainer has waited since the session began.
@@ -306,6 +320,7 @@ class LoaderBase:
 
     # End.
 
+    @in_turn
     def close(self):
         """Ends the session. Batches that were given out stay valid. Iterating again opens another session."""
         older = self._live()
@@ -344,6 +359,7 @@ class EpochIterator:
 
     def __init__(self, loader):
         self._loader = loader
+        self._turn = loader._turn
         self._ended = None  # why it has no more batches, other than the epoch's end
         self._done = False
 
@@ -359,6 +375,7 @@ class EpochIterator:
     def __next__(self):
         return self._loader._give(self.take())
 
+    @in_turn
     def take(self):
         """The next batch, before the loader's `_give`."""
         if self._done:

@@ -21,32 +21,29 @@ def program_name():
 
 
 def connect(settings):
-    """(a client, the dataset's name there). If no daemon answers, starts or joins this user's private one.
-
-    A configured dataset takes precedence over a file of its name in the current folder."""
-    client = _client(settings, is_path(settings.dataset))
-    if not settings.beside:
-        return client, settings.dataset
-    if _knows(client, settings.dataset):
-        say_once(f"{settings.dataset!r} is the daemon's dataset of that name; for the one in this folder give "
-                 f"{'./' + settings.dataset!r}")
-        return client, settings.dataset
-    if not client.is_private and not _is_addressed(settings):
-        client = _client(settings, True)
-    return client, settings.beside
-
-
-def _is_addressed(settings):
-    return bool(settings.address) or "PENSTOCK_ADDRESS" in os.environ
-
-
-def _client(settings, private):
+    """A client. If no daemon answers, starts or joins this user's private one."""
+    private = is_path(settings.dataset)
     client = native.Client.connect(address=settings.address, start_private=True, name=program_name(),
-                                   only_private=private and not _is_addressed(settings))
+                                   only_private=private and not is_addressed(settings))
     if client.is_private:
         say_once(f"using {os.environ.get('USER') or 'this user'}'s private daemon on this node, {client.address}; it exits "
                  "10 s after its last session")
     return client
+
+
+def resolve(client, settings):
+    """(the dataset's name, whether this client's daemon is the one to ask for it), for settings with `beside`.
+
+    A configured dataset takes precedence over a file of its name in the current folder."""
+    if _knows(client, settings.dataset):
+        say_once(f"{settings.dataset!r} is the daemon's dataset of that name; for the one in this folder give "
+                 f"{'./' + settings.dataset!r}")
+        return settings.dataset, True
+    return settings.beside, client.is_private or is_addressed(settings)
+
+
+def is_addressed(settings):
+    return bool(settings.address) or "PENSTOCK_ADDRESS" in os.environ
 
 
 def _knows(client, name):

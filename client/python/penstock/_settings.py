@@ -14,6 +14,7 @@ LAYOUTS = ("NCHW", "NHWC")
 REMAINDERS = ("drop", "pad_ranks", "pad_batch", "partial")
 DELIVERIES = ("auto", "device", "pinned", "host")
 MAX_WINDOW = 256
+MAX_BATCH_SIZE = 65_536  # the daemon's limit
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
     if layout is None:
         layout = usual[1] if plan.dtype is None else "NCHW"  # as from torchvision's steps to a tensor
     return Settings(
-        dataset=where.dataset, batch_size=positive(batch_size, "batch_size"), shuffle=shuffle_of(shuffle),
+        dataset=where.dataset, batch_size=positive(batch_size, "batch_size", MAX_BATCH_SIZE), shuffle=shuffle_of(shuffle),
         seed=seed_of(seed), plan=plan, dtype=dtype_of(plan, dtype, usual[0]),
         layout=one_of(layout, LAYOUTS, "layout"), device=device, rank=place,
         remainder=remainder_of(drop_last, last_batch, place.world_size),

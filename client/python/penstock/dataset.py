@@ -60,12 +60,13 @@ class Dataset:
         return self._client.content_digest(self._asked)
 
     def path(self, sample_id):
-        """Where a sample's bytes are, for display."""
+        """Where a sample's bytes are, for display: control characters, and bytes that are not UTF-8, are escaped."""
         return self._client.samples(self._asked, [sample_id])[0][0]
 
     @property
     def samples(self):
-        """(path, label) of each sample, as in ImageFolder."""
+        """(path, label) of each sample, as in ImageFolder. Paths with control characters, or that are not UTF-8, are escaped
+        for display."""
         self._check_labeled("samples")
         if self._described is None:
             ids = self.sample_ids

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "client/python/src/errors.h"
+#include "client/python/src/gil.h"
 #include "client/python/src/session.h"
 #include "penstock/penstock.h"
 
@@ -19,14 +20,14 @@ namespace {
 // Runs Python's signal handlers. If one raises, the call ends, and the exception is raised on
 // return.
 bool Interrupted() {
-  const nb::gil_scoped_acquire acquired;
+  const WithoutGil::Back acquired;
   return PyErr_CheckSignals() != 0;
 }
 
 std::unique_ptr<Client> Connect(const std::string& address, bool start_private, bool only_private,
                                 const std::string& name) {
   Result<Client> client = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return Client::Connect({address, start_private, name, only_private, Interrupted});
   }();
   return std::make_unique<Client>(ValueOf(std::move(client)));
@@ -34,7 +35,7 @@ std::unique_ptr<Client> Connect(const std::string& address, bool start_private, 
 
 std::unique_ptr<HeldSession> Open(Client& client, const SessionOptions& options) {
   Result<Session> session = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return client.Open(options);
   }();
   return std::make_unique<HeldSession>(ValueOf(std::move(session)));
@@ -42,7 +43,7 @@ std::unique_ptr<HeldSession> Open(Client& client, const SessionOptions& options)
 
 nb::tuple Describe(Client& client, const std::string& dataset) {
   Result<DatasetInfo> info = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return client.Describe(dataset);
   }();
   const DatasetInfo value = ValueOf(std::move(info));
@@ -61,7 +62,7 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
 
 std::string ContentDigest(Client& client, const std::string& dataset) {
   Result<std::string> digest = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return client.ContentDigest(dataset);
   }();
   return ValueOf(std::move(digest));
@@ -69,7 +70,7 @@ std::string ContentDigest(Client& client, const std::string& dataset) {
 
 nb::tuple Bad(Client& client, const std::string& dataset) {
   Result<BadSamples> asked = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return client.Bad(dataset);
   }();
   const BadSamples bad = ValueOf(std::move(asked));
@@ -78,7 +79,7 @@ nb::tuple Bad(Client& client, const std::string& dataset) {
 
 nb::list Samples(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
   Result<std::vector<SampleInfo>> infos = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return client.Samples(dataset, ids);
   }();
   nb::list pairs;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "client/python/src/errors.h"
+#include "client/python/src/gil.h"
 #include "client/python/src/session.h"
 #include "client/python/src/tensors.h"
 
@@ -48,7 +49,7 @@ nb::object Export(nb::handle owner, Address data, const std::vector<size_t>& sha
 
 SharedPool OpenPool(int device) {
   Result<DevicePool> pool = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return DevicePool::Open(device);
   }();
   return std::make_shared<DevicePool>(ValueOf(std::move(pool)));
@@ -57,7 +58,7 @@ SharedPool OpenPool(int device) {
 void WaitFor(DevicePool& pool) {
   Status status;
   {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     status = pool.Wait();
   }
   Check(status);
@@ -97,7 +98,7 @@ LentSlot::~LentSlot() {
   }
   if (status.ok()) status = batch_.Release(last);
   if (status.ok()) return;
-  const nb::gil_scoped_release released;
+  const WithoutGil released;
   batch_.Release();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/python/src/errors.h"
+#include "client/python/src/gil.h"
 #include "client/python/src/host_copy.h"
 #include "client/python/src/session.h"
 
@@ -34,7 +35,7 @@ std::vector<uint64_t> ToTuple(const Batch& batch) {
 void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint64_t bytes) {
   Status status;
   {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     status = batch.FinishInto(finish, reinterpret_cast<void*>(images), bytes);
   }
   Check(status);
@@ -42,7 +43,7 @@ void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint
 
 // Without the GIL, because it waits for the GPU if the rows were exposed there.
 void Release(Batch& batch) {
-  const nb::gil_scoped_release released;
+  const WithoutGil released;
   batch.Release();
 }
 

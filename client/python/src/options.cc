@@ -12,6 +12,7 @@
 
 #include "client/python/src/client.h"
 #include "client/python/src/errors.h"
+#include "client/python/src/gil.h"
 #include "penstock/penstock.h"
 
 namespace nb = nanobind;
@@ -123,7 +124,7 @@ using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 // Returns the bytes of uint64 numbers, from which Python makes an array in one step.
 nb::bytes Draw(const Weights& weights, uint64_t count, uint64_t seed, uint64_t epoch) {
   Result<std::vector<uint64_t>> drawn = [&] {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     return DrawWeighted({weights.data(), weights.size()}, count, seed, epoch);
   }();
   const std::vector<uint64_t> order = ValueOf(std::move(drawn));

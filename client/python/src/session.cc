@@ -108,16 +108,28 @@ bool IsEnd(const Status& status) {
   return status.code() == Code::kEndOfEpoch || status.code() == Code::kEndOfData;
 }
 
+// The session itself cannot say so: this thread would have to wait for it.
+[[noreturn]] void RaiseForked() {
+  Raise(Status(Code::kFailedPrecondition,
+               "this loader was in use by a thread of the process before the fork; start the child "
+               "with multiprocessing's spawn or forkserver method, and make a loader there"));
+}
+
 }  // namespace
 
 std::unique_lock<std::mutex> HeldSession::Enter() {
   std::unique_lock<std::mutex> lock(taking_, std::try_to_lock);
   if (!lock.owns_lock()) {
+    if (Forked()) RaiseForked();
     Raise(Status(Code::kFailedPrecondition,
                  "another thread is taking a batch from this session; give each thread a loader of "
                  "its own: loaders of one feed share what is decoded"));
   }
   return lock;
+}
+
+void HeldSession::CheckProcess() {
+  if (!turns_.Try() && Forked()) RaiseForked();
 }
 
 // Returns false if nothing came in time. Other threads get their turn between two slices.
@@ -142,13 +154,16 @@ std::optional<Result<Batch>> HeldSession::NextReady(Stream stream) {
   return session_.Next(stream, milliseconds(0));
 }
 
-// Only a session that lost its daemon may block here: Next then reconnects.
+// Only a session that lost its daemon may block in session.Next, which then reconnects. The first
+// batch may take longer than that, so only the caller's own time limit ends the wait for it.
 Result<Batch> HeldSession::Next(Stream stream, Seconds timeout) {
   std::optional<Result<Batch>> batch = NextReady(stream);
-  if (!batch) {
-    const bool came = AwaitReady(DeadlineOf(timeout));
+  for (const Clock::time_point deadline = DeadlineOf(timeout); !batch;) {
+    const bool came = AwaitReady(deadline);
     batch = Asked(
         [&](Session& session) { return session.Next(stream, came ? kConnect : milliseconds(0)); });
+    const bool late = batch->status().code() == Code::kDeadlineExceeded;
+    if (late && Clock::now() < deadline) batch.reset();
   }
   lost_ = batch->status().code() == Code::kUnavailable;
   return *std::move(batch);
@@ -177,7 +192,7 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destin
   if (session_.device() >= 0) {
     finished = batch->FinishInto(finish, into, on);
   } else {
-    const nb::gil_scoped_release released;
+    const WithoutGil released;
     PreferHugePages(into.images, into.image_bytes);
     finished = batch->FinishInto(finish, into, on);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "client/python/src/device_memory.h"
+#include "client/python/src/gil.h"
 #include "client/python/src/tensors.h"
 #include "penstock/penstock.h"
 
@@ -75,7 +77,8 @@ class HeldSession {
   // batches wait for it.
   template <typename Ask>
   auto Asked(const Ask& ask) {
-    const nanobind::gil_scoped_release released;
+    CheckProcess();
+    const WithoutGil released;
     const Turns::Turn turn = turns_.Wait();
     return ask(session_);
   }
@@ -85,9 +88,14 @@ class HeldSession {
   Result<Batch> Next(Stream stream, Seconds timeout);
   std::optional<Result<Batch>> NextReady(Stream stream);
   bool AwaitReady(std::chrono::steady_clock::time_point deadline);
+  // Raises in a forked child if a thread of the parent had the turn at the fork: nobody in the
+  // child would give it back.
+  void CheckProcess();
+  bool Forked() const { return ::getpid() != maker_; }
   // Admits one thread to take batches; a second one gets an error.
   std::unique_lock<std::mutex> Enter();
 
+  const pid_t maker_ = ::getpid();
   Turns turns_;
   Session session_;  // use in a turn; the taking thread may read members that only it changes
   std::mutex taking_;

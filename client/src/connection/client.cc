@@ -85,8 +85,10 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
   if (choice.device) {
     absl::StatusOr<std::shared_ptr<client::Gpu>> opened = client::OpenGpu(*choice.device);
     if (!opened.ok() && !choice.or_host) return opened.status();
-    if (opened.ok()) gpu = *std::move(opened);
-    if (!opened.ok()) choice.reason = std::string(opened.status().message());
+    if (!opened.ok())
+      choice.reason = std::string(opened.status().message());
+    else
+      gpu = *std::move(opened);
   }
   client::DeliveryRequest request = {gpu != nullptr, choice.or_host, options.delivery,
                                      options.handle, choice.reason};

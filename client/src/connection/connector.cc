@@ -36,6 +36,7 @@ bool AddressGiven(const ClientOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& options) {
+  PENSTOCK_RETURN_IF_ERROR(Rpc::CheckProcess());
   // Shared by the client and its sessions' openers.
   std::shared_ptr<Connector> connector(new Connector(
       NameOf(options), (options.start_private || options.only_private) && !AddressGiven(options),

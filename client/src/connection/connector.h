@@ -18,6 +18,7 @@ class Connector {
   // Makes the first connection.
   //
   // **Errors**: NotFound or Unavailable: no daemon; the message lists the places that were tried.
+  // FailedPrecondition: this process was forked from one that had connected.
   static absl::StatusOr<std::shared_ptr<Connector>> Make(const ClientOptions& options);
 
   const std::string& address() const { return address_; }

@@ -2,7 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+
 #include "absl/strings/str_cat.h"
+#include "client/src/core/fork.h"
+#include "common/base/check.h"
 #include "common/base/mutex.h"
 #include "common/shm/doorway_wire.h"
 #include "penstock/v1/admin.grpc.pb.h"
@@ -12,6 +16,17 @@ namespace penstock::client {
 namespace {
 
 constexpr int kMaxAnswerBytes = 64 << 20;  // a dataset may have many classes
+constexpr int64_t kUnused = -1;
+
+// Fork generation of the process that first used gRPC here. Global, because gRPC's state is.
+std::atomic<int64_t> user_of_grpc{kUnused};
+
+// Call it before the first use: a process that is forked meanwhile then has no part of it, or is
+// refused.
+void ClaimGrpc() {
+  int64_t unused = kUnused;
+  user_of_grpc.compare_exchange_strong(unused, WatchForks(), std::memory_order_relaxed);
+}
 
 // Uses a subchannel pool of its own, so that a channel to a restarted daemon does not inherit the
 // back-off of the previous one.
@@ -102,7 +117,7 @@ struct Rpc::Impl {
     Response response;
     Ending ending;
     (stub->*method)(&context, &request, &response,
-                    [&](grpc::Status status) { ending.Set(status); });
+                    [&](const grpc::Status& status) { ending.Set(status); });
     const grpc::Status status = ending.Await([&] {
       if (interrupted && interrupted()) context.TryCancel();
     });
@@ -123,8 +138,20 @@ struct Rpc::Impl {
   const std::unique_ptr<v1::AdminService::Stub> admin;
 };
 
-Rpc::Rpc(const std::string& address, const std::string& ticket, std::function<bool()> interrupted)
-    : impl_(std::make_unique<Impl>(address, ticket, std::move(interrupted))) {}
+absl::Status Rpc::CheckProcess() {
+  const int64_t user = user_of_grpc.load(std::memory_order_relaxed);
+  if (user == kUnused || user == WatchForks()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this process was forked from one that had already connected to a daemon; it cannot make a "
+      "connection of its own, because gRPC does not survive a fork. Start it with "
+      "multiprocessing's spawn or forkserver method, or fork before the first loader is used");
+}
+
+Rpc::Rpc(const std::string& address, const std::string& ticket, std::function<bool()> interrupted) {
+  PENSTOCK_CHECK(CheckProcess().ok());
+  ClaimGrpc();
+  impl_ = std::make_unique<Impl>(address, ticket, std::move(interrupted));
+}
 
 Rpc::~Rpc() = default;
 

@@ -18,8 +18,14 @@ namespace penstock::client {
 
 class Rpc {
  public:
+  // Whether this process may make calls. gRPC's threads and descriptors serve the process that
+  // first used it; a forked child that called them would also break its parent's.
+  //
+  // **Errors**: FailedPrecondition in a process that was forked after that.
+  static absl::Status CheckProcess();
+
   // Calls the daemon's socket at `address` with the doorway's ticket. Connects at the first call.
-  // `interrupted` is ClientOptions::interrupted.
+  // `interrupted` is ClientOptions::interrupted. **Requires**: CheckProcess() returned OK.
   Rpc(const std::string& address, const std::string& ticket,
       std::function<bool()> interrupted = {});
   ~Rpc();
@@ -44,7 +50,7 @@ class Rpc {
 
  private:
   struct Impl;
-  const std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::client

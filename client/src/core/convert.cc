@@ -57,8 +57,8 @@ Status CheckFinish(const Finish& finish, bool has_image) {
 
 Status ForkedStatus() {
   return Status(Code::kFailedPrecondition,
-                "this Penstock object belongs to the process before the fork; connect again in the "
-                "child, or use the spawn start method");
+                "this Penstock object belongs to the process before the fork; start the child with "
+                "multiprocessing's spawn or forkserver method, and it can connect for itself");
 }
 
 }  // namespace penstock::client

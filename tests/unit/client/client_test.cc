@@ -193,7 +193,8 @@ TEST_F(ClientTest, AForkedChildIsToldSoAndItsEndTouchesNothing) {
   if (child == 0) {
     const bool told = client->Open(kBirds).status().code() == Code::kFailedPrecondition &&
                       client->Describe("birds").status().code() == Code::kFailedPrecondition &&
-                      session->Next(kNow).status().code() == Code::kFailedPrecondition;
+                      session->Next(kNow).status().code() == Code::kFailedPrecondition &&
+                      Connect().status().code() == Code::kFailedPrecondition;
     session = nullptr;
     client = nullptr;
     ::_exit(told ? 0 : 1);

@@ -124,7 +124,7 @@ class FakeDaemon {
   }
 
   // **Requires**: `gpu`, unless the grant's delivery is host.
-  absl::StatusOr<Opened> Attach(std::shared_ptr<Gpu> gpu = nullptr) {
+  absl::StatusOr<Opened> Attach(const std::shared_ptr<Gpu>& gpu = nullptr) {
     const absl::StatusOr<Attachment*> made =
         Attachment::Make(grant_, control_, event_.Duplicate().value(), link, gpu);
     if (!made.ok()) return made.status();

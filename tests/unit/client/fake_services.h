@@ -103,7 +103,7 @@ class FakeServices final : public v1::FeedService::Service {
     return {shm::kDoorwayMagic, shm::kProtocolVersion, kind, 0};
   }
   template <typename Struct>
-  static void Send(const posix::Fd& to, const Struct& message, std::vector<int> fds) {
+  static void Send(const posix::Fd& to, const Struct& message, const std::vector<int>& fds) {
     (void)posix::Send(to, std::as_bytes(std::span(&message, 1)), fds);
   }
 

@@ -58,7 +58,7 @@ TEST_F(SessionNextTest, ABatchIsReleasedWhenItGoesOutOfScopeAndOnlyByItsLastHold
   {
     Batch batch = session.Next(kNow).OrDie();
     const Batch moved = std::move(batch);
-    batch.Release();
+    batch.Release();  // NOLINT(bugprone-use-after-move): it holds nothing
     EXPECT_EQ(daemon_.page().released[0], 0u);
   }
 

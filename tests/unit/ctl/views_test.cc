@@ -52,7 +52,7 @@ TEST(ViewsTest, AWorkerThatItsSandboxKilledIsAWarning) {
 
   status.set_forbidden_calls(1);
 
-  EXPECT_THAT(Show(status), HasSubstr("  WARNING   the sandbox killed 1 worker over samples"));
+  EXPECT_THAT(Show(status), HasSubstr("  WARNING   the sandbox killed 1 process over files"));
 }
 
 TEST(ViewsTest, CountersThatCannotBeDoNotBecomeHugeNumbers) {
