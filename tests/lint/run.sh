@@ -2,16 +2,17 @@
 # Runs checks that read the sources and execute nothing: tests/lint/run.sh [all|quick|CHECK]...
 #   quick   formatting, words, type-names, shell-scripts, layering, python-mistakes,
 #           python-types; takes seconds
-#   (none)  also thread-safety for everything, and some-clang-tidy
-#   all     also thread-safety, and clang-tidy for every file
-# A CHECK is one of these names. some-clang-tidy checks the files that changed since the last release,
-# at most PENSTOCK_LINT_FILES of them (units.py selects them). clang-tidy sees each file alone, without
-# unity builds and precompiled headers, so that it also finds missing includes.
+#   (none)  also thread-safety for everything, some-includes and some-clang-tidy
+#   all     also thread-safety, and clang-tidy for everything
+# A CHECK is one of these names. some-clang-tidy checks the units (of a unity build, some three files
+# each) with files that changed since the last release, at most PENSTOCK_LINT_UNITS of them; units.py
+# selects them. some-includes compiles PENSTOCK_LINT_FILES files alone; tests/run.sh no-unity does so
+# with all of them.
 set -eu
 cd "$(dirname "$0")/../.."
 quick="formatting words type-names shell-scripts layering python-mistakes python-types"
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- $quick thread-safety some-clang-tidy
+[ $# -gt 0 ] || set -- $quick thread-safety some-includes some-clang-tidy
 # shellcheck disable=SC2086
 case $* in
   quick) set -- $quick ;;
@@ -68,31 +69,31 @@ python_types() { # of the package as installed, without its extension, which isn
     --cache-dir build/lint/mypy -p penstock
 }
 
-configure() { # FOLDER TARGETS OPTION...: makes a compile database, and the headers that units include
+configure() { # FOLDER OPTION...: makes a compile database of unity units, and the headers they include
   folder=$1
-  targets=$2
-  shift 2
+  shift
   cmake -S . -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DPENSTOCK_CUDA=OFF \
-    -DPENSTOCK_PYTHON=OFF -DPENSTOCK_OWN_HUFFMAN="$huffman" "$@" >"$folder.log" 2>&1 || {
+    -DPENSTOCK_PYTHON=OFF -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON \
+    -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 "$@" >"$folder.log" 2>&1 || {
     cat "$folder.log"
     return 1
   }
-  # shellcheck disable=SC2086
-  ninja -C "$folder" --quiet $targets
+  ninja -C "$folder" --quiet penstock_generated penstock_library_headers penstock_test_headers \
+    penstock_optimized_test_headers
 }
 
-# Builds without our Huffman decoder, so that this configuration is checked too.
+# Without our Huffman decoder, so that this configuration is checked too.
 threads() {
-  huffman=OFF
-  configure build/lint/units "penstock_generated penstock_library_headers penstock_test_headers penstock_optimized_test_headers" \
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 &&
-    tests/lint/units.py threads build/lint/units
+  configure build/lint/units -DPENSTOCK_OWN_HUFFMAN=OFF && tests/lint/units.py threads build/lint/units
+}
+
+includes() { # of files alone, some in turn
+  configure build/lint/files -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
+    tests/lint/units.py includes build/lint/files --most "${PENSTOCK_LINT_FILES:-200}"
 }
 
 mistakes() { # [--most N]
-  huffman=AUTO
-  configure build/lint/files penstock_generated -DCMAKE_BUILD_TYPE=Debug -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
-    tests/lint/units.py tidy build/lint/files "$@"
+  configure build/lint/tidy && tests/lint/units.py tidy build/lint/tidy "$@"
 }
 
 for name; do
@@ -105,7 +106,8 @@ for name; do
     python-mistakes) if tools; then check python-mistakes python_mistakes; else failed="$failed ruff"; fi ;;
     python-types) if tools; then check python-types python_types; else failed="$failed mypy"; fi ;;
     thread-safety) check thread-safety threads ;;
-    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_FILES:-60}" ;;
+    some-includes) check some-includes includes ;;
+    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_UNITS:-64}" ;;
     clang-tidy) check clang-tidy mistakes ;;
     *)
       echo "lint: there is no check '$name'; see the first lines of tests/lint/run.sh" >&2

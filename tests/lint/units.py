@@ -2,11 +2,14 @@
 """Runs clang over the translation units of a compile database, with one process per core.
 
   units.py threads BUILD             every unit, syntax only, with the thread-safety analysis
-  units.py tidy BUILD [--most N]     clang-tidy over every file, or over N in the folders that PASSED:
-                                     those that changed since the last release, else N in turn
+  units.py includes BUILD [--most N] every unit, or N of them: does it compile? For a build of each file
+                                     alone, without precompiled headers, so that missing includes show
+  units.py tidy BUILD [--most N]     clang-tidy over every unit, or over N
+
+N units are those with files that changed since the last release; before it, and if more changed, N in turn.
 
 Prints the problems and one line with the counts; exits with 1 if there are problems. "In turn" means that each
-commit checks the N files after those of the previous commit, so that all files are checked eventually.
+commit checks the N units after those of the previous commit, so that all are checked eventually.
 PENSTOCK_LINT_SINCE=REF replaces the last release.
 """
 import argparse
@@ -14,15 +17,15 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 import time
 
-# Folders whose files have all passed clang-tidy at least once; --most selects from these. Add a folder
-# when `units.py tidy` finds nothing in it, and remove this list when all are here.
-PASSED = ("common/base", "common/posix", "common/telemetry", "server/copy", "server/plan", "server/pool")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A unity build's unit includes our source files, which is no mistake.
+TIDY = ["clang-tidy", "--quiet", "--warnings-as-errors=*", "--checks=-bugprone-suspicious-include"]
 
 
 def units(build):
@@ -48,18 +51,21 @@ def in_turn(entries, most, turn):
     return (entries + entries)[first:first + min(most, len(entries))]
 
 
+def sources(entry):
+    """Returns the source files of a unit: what a unity build's unit includes, else the unit itself."""
+    included = re.findall(r'^#include "(.*\.cc)"', pathlib.Path(entry["file"]).read_text(), re.MULTILINE)
+    return included or [entry["file"]]
+
+
 def changed(entries, names):
     paths = {str(ROOT / name) for name in names}
-    return [entry for entry in entries if entry["file"] in paths]
+    return [entry for entry in entries if not paths.isdisjoint(sources(entry))]
 
 
 def select(entries, most):
     """Returns the entries to check now, and a description of them."""
     if most is None:
         return entries, "all"
-    entries = [entry for entry in entries if entry["file"].startswith(tuple(f"{ROOT}/{name}/" for name in PASSED))]
-    if most >= len(entries):
-        return entries, f"all below {', '.join(PASSED)}"
     since = [os.environ["PENSTOCK_LINT_SINCE"]] if os.environ.get("PENSTOCK_LINT_SINCE") else \
         git("describe", "--tags", "--abbrev=0")
     turn = int((git("rev-list", "--count", "HEAD") or ["0"])[0])
@@ -85,15 +91,14 @@ def syntax(entry):
 
 def tidy(build):
     def run(entry):
-        command = ["clang-tidy", "-p", str(build), "--quiet", "--warnings-as-errors=*", entry["file"]]
-        return subprocess.run(command, text=True, errors="replace",
+        return subprocess.run([*TIDY, "-p", str(build), entry["file"]], text=True, errors="replace",
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return run
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["threads", "tidy"])
+    parser.add_argument("what", choices=["threads", "includes", "tidy"])
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--most", type=int)
     return parser.parse_args()

@@ -132,7 +132,7 @@ void Daemon::PeerGone(uint64_t peer) {
 
 // ---- Rows ----
 
-void Daemon::Ledger::Submit(const workers::WorkItem& item) {
+void Daemon::Ledger::Submit(const workers::WorkItem& item, uint32_t most) {
   const RowPlace place{item.segment, item.row_offset};
   const auto user = daemon_.users_.find(item.segment);
   Require(user != daemon_.users_.end() && user->second == item.user, "a row of user ", item.user,
@@ -143,7 +143,7 @@ void Daemon::Ledger::Submit(const workers::WorkItem& item) {
   Require(is_new, "two items, ", writer->second, " and ", item.id, ", write one row");
   items_.emplace(item.id, item);
   daemon_.promises_.Given(item, daemon_.stage_.now());
-  daemon_.decoders_.Submit(item);
+  daemon_.decoders_.Submit(item, most);
 }
 
 std::vector<workers::Outcome> Daemon::Ledger::Collect(TimePoint now) {

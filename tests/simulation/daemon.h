@@ -90,7 +90,7 @@ class Daemon {
       return daemon_.decoders_.HeadroomFor(user, most);
     }
     bool MayReadAside() const override { return daemon_.decoders_.MayReadAside(); }
-    void Submit(const workers::WorkItem& item) override;
+    void Submit(const workers::WorkItem& item, uint32_t most) override;
     std::vector<workers::SlotHolding> Holdings() const override {
       return daemon_.decoders_.Holdings();
     }

@@ -60,17 +60,17 @@ std::vector<workers::SlotHolding> SimulatedDecoders::Holdings() const {
 
 void SimulatedDecoders::GiveWay(uint32_t user) {
   if (const auto chosen = workers::ChooseToGiveWay(Loads(), user))
-    slots_[*chosen]->state.SetGivesWay(true);
+    slots_[*chosen]->state.GiveWay(stage_.now());
 }
 
 void SimulatedDecoders::NobodyWaits() {
-  for (const auto& slot : slots_) slot->state.SetGivesWay(false);
+  for (const auto& slot : slots_) slot->state.KeepPlace();
 }
 
 // ---- Items ----
 
-void SimulatedDecoders::Submit(const WorkItem& item) {
-  const auto chosen = workers::ChooseSlot(Loads(), item.user, Depth(item.user));
+void SimulatedDecoders::Submit(const WorkItem& item, uint32_t most) {
+  const auto chosen = workers::ChooseSlot(Loads(), item.user, Depth(item.user), most);
   if (!chosen || !MakeReady(*chosen, item.user)) {
     ended_.push_back({.id = item.id, .kind = OutcomeKind::kLost});
     return;
@@ -78,7 +78,7 @@ void SimulatedDecoders::Submit(const WorkItem& item) {
   Slot& slot = *slots_[*chosen];
   Require(!slot.state.is_retiring(), "a worker slot that is to go gets another row");
   Require(slot.worker->user == item.user, "a worker got a row of another user");
-  slot.state.SetGivesWay(false);
+  slot.state.KeepPlace();
   Give(*slot.worker, item);
   if (!item.aside) slot.meter.Take(stage_.now());
 }
@@ -115,7 +115,7 @@ void SimulatedDecoders::LetUserHave(size_t number, uint32_t user) {
     asleep_.erase(std::next(found).base());
   }
   Slot& slot = *slots_[number];
-  slot.state.SetGivesWay(false);
+  slot.state.KeepPlace();
   if (std::unique_ptr<Worker> last = std::move(slot.worker))
     if (last->program || !last->IsEmpty()) Sleep(std::move(last));
   if (next == nullptr) {
@@ -177,7 +177,7 @@ void SimulatedDecoders::CollectSlot(Slot& slot, std::vector<Outcome>& outcomes) 
     }
   }
   if (!slot.worker->IsFree()) return;
-  slot.state.SetGivesWay(false);
+  slot.state.KeepPlace();
   slot.meter.Free();
 }
 

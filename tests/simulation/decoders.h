@@ -32,7 +32,7 @@ class SimulatedDecoders final : public workers::RowDecoders {
   uint32_t count() const override { return static_cast<uint32_t>(slots_.size()); }
   size_t HeadroomFor(uint32_t user, uint32_t most) const override;
   bool MayReadAside() const override { return loose_ < workers::kMaxLoose; }
-  void Submit(const workers::WorkItem& item) override;
+  void Submit(const workers::WorkItem& item, uint32_t most) override;
   std::vector<workers::SlotHolding> Holdings() const override;
   void GiveWay(uint32_t user) override;
   void NobodyWaits() override;

@@ -7,7 +7,6 @@
 
 namespace penstock::simulation {
 
-using workers::Outcome;
 using workers::OutcomeKind;
 using workers::WorkItem;
 

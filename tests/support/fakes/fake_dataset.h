@@ -20,7 +20,7 @@ class FakeDataset final : public source::Dataset {
   using Files = std::function<absl::StatusOr<Bytes>(uint64_t sample)>;
 
   explicit FakeDataset(uint64_t samples, Files files = NoFiles)
-      : samples_(samples), files_(files) {}
+      : samples_(samples), files_(std::move(files)) {}
 
   absl::string_view kind() const override { return "fake"; }
   uint64_t samples() const override { return samples_; }

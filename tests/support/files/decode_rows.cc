@@ -75,9 +75,10 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
 bool ShutIn() {
   static char buffer[1 << 16];
   std::setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-  const auto confined = penstock::workers::Confine(
-      8 * penstock::base::kGiB, penstock::workers::SandboxMode::kOn,
-      {.more = {penstock::sandbox::WithFirst(SYS_write, STDOUT_FILENO)}});
+  penstock::workers::Exceptions exceptions;
+  exceptions.more = {penstock::sandbox::WithFirst(SYS_write, STDOUT_FILENO)};
+  const auto confined = penstock::workers::Confine(8 * penstock::base::kGiB,
+                                                   penstock::workers::SandboxMode::kOn, exceptions);
   if (!confined.ok())
     std::fprintf(stderr, "decode_rows: %s\n", std::string(confined.status().message()).c_str());
   return confined.ok();

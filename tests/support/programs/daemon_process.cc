@@ -216,9 +216,13 @@ std::vector<pid_t> DaemonProcess::IndexerPids() const {
   return indexers;
 }
 
+v1::ListWorkersResponse DaemonProcess::Workers() {
+  return Call(*StubAt(admin_address()), &v1::AdminService::Stub::ListWorkers);
+}
+
 std::vector<pid_t> DaemonProcess::WorkerPids() {
   std::vector<pid_t> pids;
-  const auto response = Call(*StubAt(admin_address()), &v1::AdminService::Stub::ListWorkers);
+  const auto response = Workers();
   for (const v1::WorkerStatus& worker : response.workers())
     if (worker.pid() > 0) pids.push_back(worker.pid());
   return pids;

@@ -67,6 +67,7 @@ class DaemonProcess {
   v1::GetStatusResponse Status();
   v1::ListSessionsResponse Sessions();
   v1::ListQuarantineResponse Quarantine();
+  v1::ListWorkersResponse Workers();
   std::vector<pid_t> WorkerPids();
   // Its processes that parse files now, or did so some seconds ago.
   std::vector<pid_t> IndexerPids() const;

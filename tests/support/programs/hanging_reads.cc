@@ -3,6 +3,7 @@
 // creates the file "<folder>.hung" and blocks. While "<folder>.broken" exists, fstat and read of
 // open files fail with EIO. The thread "runner", which serves all sessions, must never make such
 // calls; if it does, the file "<folder>.runner" is created.
+#undef _FORTIFY_SOURCE  // its inline functions have the names of ours
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -81,6 +81,11 @@ int main(int argc, char** argv) {
   }
   if (write(1, "holding\n", 8) != 8) return 1;
   if (floods) first.Release(), second.Release();
-  while (floods) (void)session.Next();
-  for (;;) pause();
+  for (;;) {
+    if (floods) {
+      (void)session.Next();
+    } else {
+      pause();
+    }
+  }
 }

@@ -5,6 +5,7 @@
 //
 // It sees calls through the C library's symbols, which includes all calls by the daemon's own code.
 // It doesn't see calls within stdio, which writes the log.
+#undef _FORTIFY_SOURCE  // its inline functions have the names of ours
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace {
 
@@ -154,7 +156,8 @@ void GivesLock(pthread_mutex_t* lock) {
   if (inside) return;
   for (int i = holds - 1; i >= 0; --i) {
     if (held[i] != lock) continue;
-    std::memmove(&held[i], &held[i + 1], static_cast<size_t>(holds - i - 1) * sizeof(held[0]));
+    std::memmove(&held[i], &held[i + 1],
+                 static_cast<size_t>(holds - i - 1) * sizeof(pthread_mutex_t*));
     --holds;
     return;
   }
@@ -163,12 +166,14 @@ void GivesLock(pthread_mutex_t* lock) {
 }  // namespace
 
 // Calls the real function with the same arguments.
+// NOLINTBEGIN(bugprone-macro-parentheses): the arguments are types and lists
 #define WATCH(result, name, parameters, arguments, touched)     \
   result name parameters {                                      \
     Touches(#name, touched);                                    \
     static const auto real = Real<result(*) parameters>(#name); \
     return real arguments;                                      \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
 

@@ -72,7 +72,8 @@ class ArraysTest : public ::testing::Test {
         const size_t bytes = tensors[t].elements() * ElementBytes(tensors[t].type);
         for (uint32_t row = 0; row < batch->rows(); ++row) {
           const size_t at = batch->sample_ids()[row] * expected[t].stride + expected[t].offset;
-          if (std::memcmp(view.data + row * view.row_stride, expected[t].rows.data() + at, bytes)) {
+          if (std::memcmp(view.data + row * view.row_stride, expected[t].rows.data() + at, bytes) !=
+              0) {
             ADD_FAILURE() << tensors[t].name << " of sample " << batch->sample_ids()[row];
             return 0;
           }

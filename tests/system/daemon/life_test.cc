@@ -247,6 +247,11 @@ TEST(OperateTest, AShareOfTheWorkersIsEnoughForAnEpoch) {
 
   EXPECT_EQ(OneEpoch(daemon.address(), SmallRows("photographs", kBatch)).rows.size(),
             static_cast<size_t>(kImages));
+
+  const auto slots = daemon.Workers();
+  ASSERT_EQ(slots.workers_size(), 2);
+  EXPECT_GE(slots.workers(0).samples_decoded(), static_cast<uint64_t>(kImages));
+  EXPECT_EQ(slots.workers(1).samples_decoded(), 0u);  // it has the share of one worker
 }
 
 TEST(OperateTest, AsJsonEveryLineOfTheLogIsAnObject) {

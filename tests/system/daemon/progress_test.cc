@@ -27,7 +27,7 @@ class ProgressTest : public ::testing::Test {
   }
   std::string dataset() const { return folder_.path() + "/photographs"; }
 
-  Session Open(SessionOptions options) {
+  Session Open(const SessionOptions& options) {
     return Client::Connect({.address = daemon_.address()}).OrDie().Open(options).OrDie();
   }
   // Takes batches until none arrives within the timeout. Returns that status.

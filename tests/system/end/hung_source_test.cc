@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/preload.h"
 #include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
@@ -31,14 +32,9 @@ class HungSourceTest : public ::testing::Test {
   HungSourceTest() {
     fs::copy(Photographs(kImages), folder_, fs::copy_options::recursive);
     setenv("PENSTOCK_TEST_FOLDER", folder_.c_str(), 1);
-    setenv("LD_PRELOAD", PENSTOCK_HANGING_READS, 1);
-    const char* asan = std::getenv("ASAN_OPTIONS");
-    const std::string options =
-        std::string(asan == nullptr ? "" : asan) + ":verify_asan_link_order=0";
-    setenv("ASAN_OPTIONS", options.c_str(), 1);
+    preload_.emplace(PENSTOCK_HANGING_READS);
     daemon_.emplace(DaemonProcess::Options{.workers = 2});
   }
-  ~HungSourceTest() override { unsetenv("LD_PRELOAD"); }
 
   void GoAway() { std::ofstream(folder_ + ".away") << "away"; }
   void ComeBack() { fs::remove(folder_ + ".away"); }
@@ -83,6 +79,7 @@ class HungSourceTest : public ::testing::Test {
 
   TemporaryDirectory scratch_;
   const std::string folder_ = scratch_.path() + "/data";
+  std::optional<Preload> preload_;
   std::optional<DaemonProcess> daemon_;
 };
 

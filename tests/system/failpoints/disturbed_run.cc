@@ -12,12 +12,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/files/tar_maker.h"
 #include "tests/support/programs/process_cost.h"
+#include "tests/system/failpoints/counts_file.h"
 #include "tests/system/failpoints/trainee.h"
 
 namespace penstock::testing {
@@ -52,19 +55,24 @@ void GiveTo(const Identity& user, const std::string& path) {
 
 std::vector<std::string> AllFailpoints() {
   setenv("PENSTOCK_FAILPOINTS", "list", 1);
-  const Ended listed = RunProgram("penstockd", {});
+  std::set<std::string> names;
+  for (const char* program : {"penstockd", "penstock-worker", "penstock-indexer"}) {
+    std::istringstream lines(RunProgram(program, {}).output);
+    for (std::string line; std::getline(lines, line);) names.insert(line);
+  }
   unsetenv("PENSTOCK_FAILPOINTS");
-  std::vector<std::string> names;
-  std::istringstream lines(listed.output);
-  for (std::string line; std::getline(lines, line);) names.push_back(line);
-  return names;
+  return {names.begin(), names.end()};
 }
 
-// The daemon, and what an operator does to it while it runs.
+// The daemon, and what operators and a visitor do to it while it runs.
 class Node {
  public:
-  Node(DaemonProcess::Options options, const Disturbance& disturbance)
-      : lives_left_(disturbance.lives) {
+  Node(DaemonProcess::Options options, const Disturbance& disturbance, const TempFolder& folder,
+       const std::string& trainee)
+      : folder_(folder),
+        trainee_(trainee),
+        lives_left_(disturbance.lives),
+        counts_(folder.At("counts"), DaemonUser().user) {
     setenv("PENSTOCK_FAILPOINTS", disturbance.failpoints.c_str(), 1);
     daemon_ = std::make_unique<DaemonProcess>(std::move(options));
   }
@@ -77,19 +85,22 @@ class Node {
   void Step(uint64_t batches) {
     if (daemon_->HasEnded()) return StartAgain();
     const uint64_t due = done_ + 1;
-    if (is_done() || batches < due) return;
+    if (is_done() || batches < due || (visitor_ && !visitor_->HasEnded())) return;
     ++done_;
     if (due == 1) KillWorkers();
     if (due == 2) daemon_->Signal(SIGHUP);
     if (due == 3) daemon_->Ctl({"quarantine", "clear", "photographs"});
+    if (due == 3) LetVisit();
     if (due == 4) daemon_->Signal(SIGTERM);
   }
   bool is_done() const { return done_ == 4; }  // all has happened that will
   void StartAgain() {
     daemon_->Kill(0);
     if (--lives_left_ <= 0) BeLeftAlone();
+    counts_.BeginTermsAnew();
     daemon_->Start();
   }
+  std::map<std::string, int> Acted() const { return counts_.Acted(); }
 
  private:
   void KillWorkers() {
@@ -98,12 +109,22 @@ class Node {
         kill(child, SIGKILL);
   }
 
+  void LetVisit() {
+    visitor_.emplace(Trainee::Task{trainee_, daemon_->address(), "photographs", "visit"},
+                     Trainee::Files{folder_.At("visitor"), ""}, User(54344));
+  }
+
+  const TempFolder& folder_;
+  const std::string& trainee_;
   int lives_left_;
   uint64_t done_ = 0;
+  CountsFile counts_;
   std::unique_ptr<DaemonProcess> daemon_;
+  std::optional<Trainee> visitor_;
 };
 
-DisturbedRuns::DisturbedRuns() {
+DisturbedRuns::DisturbedRuns(Where where)
+    : trainee_(where == Where::kOnGpu ? "penstock-gpu-trainee" : "penstock-test-trainee") {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of daemons that were killed become our children
   fs::copy(Photographs(kImages), folder_.At("photographs"), fs::copy_options::recursive);
   std::vector<fs::path> files;
@@ -123,7 +144,7 @@ DaemonProcess::Options DisturbedRuns::Options() const {
   return {.workers = 2,
           .config = absl::StrCat(
               "server: {socket: SOCKET, group: '", group, "', state_dir: '", folder_.At("state"),
-              "', drain_for: 20s}\nlimits: {max_quarantined: 50%}\ndatasets:\n"
+              "', drain_for: 20s}\nlimits: {max_quarantined: 50%}\npool: {max: 16MiB}\ndatasets:\n"
               "  - {name: photographs, folder: '",
               folder_.At("photographs"), "'}\n  - {name: shards, tar: {shards: ['",
               folder_.At("shard.tar"), "']}}\n"),
@@ -133,10 +154,6 @@ DaemonProcess::Options DisturbedRuns::Options() const {
 }
 
 void DisturbedRuns::PrepareState() {
-  const std::string log = folder_.At("failpoints.log");
-  folder_.Write("failpoints.log", "");
-  GiveTo(DaemonUser(), log);
-  setenv("PENSTOCK_FAILPOINTS_LOG", log.c_str(), 1);
   fs::remove_all(folder_.At("state"));
   fs::remove(folder_.At("gate"));
   folder_.MakeFolder("state");
@@ -144,35 +161,30 @@ void DisturbedRuns::PrepareState() {
   GiveTo(DaemonUser(), folder_.At("state"));
 }
 
-std::map<std::string, int> DisturbedRuns::Acted() const {
-  std::map<std::string, int> acted;
-  std::ifstream log(folder_.At("failpoints.log"));
-  std::string name, rest;
-  while (log >> name && std::getline(log, rest)) ++acted[name];
-  return acted;
-}
-
 DisturbedRuns::Got DisturbedRuns::Run(const Disturbance& disturbance) {
   PrepareState();
-  Node node(Options(), disturbance);
+  Node node(Options(), disturbance, folder_, trainee_);
   Got got;
-  {
-    const std::string address = node.daemon().address(), gate = folder_.At("gate");
-    Trainee first(address, "photographs", "state", {folder_.At("first"), gate}, User(54341));
-    Trainee second(address, "shards", "order", {folder_.At("second"), gate}, User(54343));
-    const auto until = steady_clock::now() + kMostARun;
-    while (!(first.HasEnded() & second.HasEnded()) && steady_clock::now() < until) {
-      node.Step(std::min(first.Got().batches, second.Got().batches));
-      if (node.is_done()) folder_.Write("gate", "");
-      std::this_thread::sleep_for(milliseconds(5));
-    }
-    got.by_state = first.Got();
-    got.in_order = second.Got();
-    got.ended = first.ended_well() && second.ended_well();
-  }
+  WatchUntilTheirEnds(node, got);
   SeeToLeftovers(node, got);
-  got.acted = Acted();
+  got.acted = node.Acted();
   return got;
+}
+
+void DisturbedRuns::WatchUntilTheirEnds(Node& node, Got& got) {
+  const std::string address = node.daemon().address(), gate = folder_.At("gate");
+  Trainee first({trainee_, address, "photographs", "state"}, {folder_.At("first"), gate},
+                User(54341));
+  Trainee second({trainee_, address, "shards", "order"}, {folder_.At("second"), gate}, User(54343));
+  const auto until = steady_clock::now() + kMostARun;
+  while (!(first.HasEnded() & second.HasEnded()) && steady_clock::now() < until) {
+    node.Step(std::min(first.Got().batches, second.Got().batches));
+    if (node.is_done()) folder_.Write("gate", "");
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  got.by_state = first.Got();
+  got.in_order = second.Got();
+  got.ended = first.ended_well() && second.ended_well();
 }
 
 // What a kill left is seen to, at the latest, when a daemon opens the datasets again.
@@ -189,14 +201,22 @@ void DisturbedRuns::SeeToLeftovers(Node& node, Got& got) {
   got.left = Leftovers(daemon.directory());
 }
 
+// A daemon that is still ending removes files meanwhile. So an error only ends the search of that
+// folder, and counts as something left.
 std::string DisturbedRuns::FilesLeftIn(const std::string& directory) const {
   std::string left;
-  for (const std::string& folder : {folder_.At("state"), directory})
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      const std::string path = entry.path().string();
-      if (path.find(".new") != std::string::npos || entry.is_socket() || path.ends_with(".lock"))
+  for (const std::string& folder : {folder_.At("state"), directory}) {
+    std::error_code error;
+    for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string path = entry->path().string();
+      std::error_code gone;
+      if (path.find(".new") != std::string::npos || path.ends_with(".lock") ||
+          entry->is_socket(gone))
         absl::StrAppend(&left, path, " ");
     }
+    if (error) absl::StrAppend(&left, folder, ": ", error.message(), " ");
+  }
   return left;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
 #include "tests/support/programs/trainer.h"
@@ -21,8 +22,13 @@ struct Disturbance {
   int lives = 1;
 };
 
-// All failpoints, as the program itself lists them.
+// All failpoints of the daemon and of the programs that it starts, as they list them. Those in
+// workers and indexers, which end only these, have names that begin with kOfWorkers or kOfIndexers.
 std::vector<std::string> AllFailpoints();
+inline constexpr absl::string_view kOfWorkers = "worker_program.", kOfIndexers = "indexer_program.";
+
+// Where trainers take their batches. On a GPU they are the program penstock-gpu-trainee.
+enum class Where { kOnHost, kOnGpu };
 
 class Node;
 
@@ -30,7 +36,7 @@ class Node;
 // shard. As root, the daemon and each trainer are users of their own.
 class DisturbedRuns {
  public:
-  DisturbedRuns();
+  explicit DisturbedRuns(Where where);
 
   struct Got {
     Delivered by_state, in_order;
@@ -39,18 +45,19 @@ class DisturbedRuns {
     std::string left;                  // what the daemon left behind
   };
   // In the first epoch all workers are killed, the configuration is loaded again, a quarantine is
-  // cleared, and then the daemon is asked to drain and end.
+  // cleared, a visitor makes the pool free segments, and then the daemon is asked to drain and end.
   Got Run(const Disturbance& disturbance);
 
  private:
   DaemonProcess::Options Options() const;
   void PrepareState();
-  std::map<std::string, int> Acted() const;
+  void WatchUntilTheirEnds(Node& node, Got& got);
   void SeeToLeftovers(Node& node, Got& got);
   // Processes, and files of writers that are gone. Waits a moment for what is just ending.
   std::string Leftovers(const std::string& directory) const;
   std::string FilesLeftIn(const std::string& directory) const;
 
+  const std::string trainee_;  // program
   TempFolder folder_;
 };
 

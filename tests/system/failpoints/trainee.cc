@@ -12,19 +12,18 @@
 
 namespace penstock::testing {
 
-Trainee::Trainee(const std::string& address, const std::string& dataset, const std::string& how,
-                 const Files& files, const Identity& as)
-    : out_(files.out) {
+Trainee::Trainee(const Task& task, const Files& files, const Identity& as) : out_(files.out) {
   const int file = open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
   EXPECT_GE(file, 0) << out_;
-  const std::string program = ProgramPath("penstock-test-trainee");
+  const std::string program = ProgramPath(task.program);
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(file, STDOUT_FILENO);
+    unsetenv("PENSTOCK_FAILPOINTS");  // only the daemon's programs have them
     as.Become();
-    execl(program.c_str(), program.c_str(), address.c_str(), dataset.c_str(), how.c_str(),
-          files.gate.c_str(), nullptr);
+    execl(program.c_str(), program.c_str(), task.address.c_str(), task.dataset.c_str(),
+          task.how.c_str(), files.gate.c_str(), nullptr);
     _exit(127);
   }
   close(file);

@@ -13,14 +13,18 @@ namespace penstock::testing {
 
 class Trainee {
  public:
-  // `how`: "state", which resumes by its state in a new client, or "order", whose session resumes
-  // by itself and reads in an order of its own. It writes what it gets to the file `out`, and in
-  // its first epoch waits until the file `gate` is there.
+  // `program`: penstock-test-trainee, or another with its arguments. `how`: "state", which resumes
+  // by its state in a new client; "order", whose session resumes by itself and reads in an order of
+  // its own; or "visit", which takes a batch of each of some sessions that need more memory than
+  // there is for all of them, and ends if the daemon does.
+  struct Task {
+    std::string program, address, dataset, how;
+  };
+  // It writes what it gets to the file `out`, and in its first epoch waits until `gate` is there.
   struct Files {
     std::string out, gate;
   };
-  Trainee(const std::string& address, const std::string& dataset, const std::string& how,
-          const Files& files, const Identity& as);
+  Trainee(const Task& task, const Files& files, const Identity& as);
   ~Trainee();  // kills it
   Trainee(const Trainee&) = delete;
   Trainee& operator=(const Trainee&) = delete;

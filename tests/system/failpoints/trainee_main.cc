@@ -1,14 +1,16 @@
 // penstock-test-trainee ADDRESS DATASET HOW GATE: trains for two epochs, whatever becomes of its
-// daemon, and prints each row: epoch, position, hash of its pixels, label, sample. HOW is state or
-// order (trainee.h). After four batches it waits until the file GATE is there.
+// daemon, and prints each row: epoch, position, hash of its pixels, label, sample. HOW is state,
+// order or visit (trainee.h). After four batches it waits until the file GATE is there.
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -16,6 +18,7 @@
 
 #include "client/include/penstock/penstock.h"
 #include "tests/support/programs/trainer.h"
+#include "tests/system/failpoints/take_batch.h"
 
 namespace penstock::testing {
 namespace {
@@ -43,7 +46,7 @@ class Training {
  public:
   Training(std::string address, const std::string& dataset, bool resumes_by_state, std::string gate)
       : address_(std::move(address)), gate_(std::move(gate)), resumes_by_state_(resumes_by_state) {
-    options_ = SmallRows(dataset, resumes_by_state ? 8 : 5);
+    options_ = ForTakeBatch(SmallRows(dataset, resumes_by_state ? 8 : 5));
     options_.epochs = kEpochs;
     if (resumes_by_state) return;
     std::vector<uint64_t> order(kSamples);
@@ -56,10 +59,12 @@ class Training {
     while (!done_) {
       auto client = Client::Connect({.address = address_});
       auto session = client.ok() ? client->Open(options_) : Result<Session>(client.status());
-      if (session.ok())
+      if (session.ok()) {
         TakeFrom(*session);
-      else
+      } else {
+        SayOnce(session.status());
         std::this_thread::sleep_for(milliseconds(50));
+      }
     }
   }
 
@@ -67,7 +72,7 @@ class Training {
   void TakeFrom(Session& session) {
     while (!done_) {
       Delivered batch;
-      const Status status = TakeBatches(session, 1, batch, milliseconds(5));
+      const Status status = TakeBatch(session, batch, milliseconds(5));
       if (batch.batches > 0) Print(batch);
       if (batch.batches > 0 && ++batches_ == kBatchesBeforeGate) WaitAtGate();
       if (status.ok() || status.code() == Code::kEndOfEpoch) Remember(session.state());
@@ -76,6 +81,12 @@ class Training {
       std::this_thread::sleep_for(milliseconds(50));
       if (resumes_by_state_) return;
     }
+  }
+
+  // For whoever wonders why it never ends. That a killed daemon is gone is no news.
+  void SayOnce(const Status& status) {
+    if (status.code() != Code::kUnavailable && said_.insert(status.message()).second)
+      std::fprintf(stderr, "trainee: %s\n", status.ToString().c_str());
   }
 
   void WaitAtGate() const {
@@ -94,8 +105,30 @@ class Training {
   const bool resumes_by_state_;
   SessionOptions options_;
   uint64_t batches_ = 0;
+  std::set<std::string> said_;
   bool done_ = false;
 };
+
+// Takes a batch of a new session, so that a segment is sent, and closes the session. Without room,
+// it tries again, because the daemon may not have emptied the slots of the session before.
+void TakeOneBatch(Client& client, const SessionOptions& options) {
+  for (;;) {
+    Result<Session> session = client.Open(options);
+    Delivered batch;
+    if (session.ok()) (void)TakeBatch(*session, batch, milliseconds(0));
+    if (session.ok() || session.status().code() != Code::kResourceExhausted) return;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+}
+
+// Each session has slots of a size of its own, and takes the room that is left. So the segments of
+// the first one must be freed for the last one.
+void Visit(const std::string& address, const std::string& dataset) {
+  auto client = Client::Connect({.address = address});
+  if (!client.ok()) return;
+  for (const uint32_t batch_size : {60, 59, 58})
+    TakeOneBatch(*client, ForTakeBatch(SmallRows(dataset, batch_size)));
+}
 
 }  // namespace
 }  // namespace penstock::testing
@@ -103,6 +136,10 @@ class Training {
 int main(int argc, char** argv) {
   if (argc != 5) return 2;
   alarm(penstock::testing::kMostSeconds);
-  penstock::testing::Training(argv[1], argv[2], std::strcmp(argv[3], "state") == 0, argv[4]).Run();
+  if (std::strcmp(argv[3], "visit") == 0)
+    penstock::testing::Visit(argv[1], argv[2]);
+  else
+    penstock::testing::Training(argv[1], argv[2], std::strcmp(argv[3], "state") == 0, argv[4])
+        .Run();
   _exit(0);
 }

@@ -15,6 +15,7 @@
 //   disorder   answers the newest request first
 //   foreign    answers with other sequence numbers
 //   deaf       never looks at its channel
+//   talking    writes lines like the daemon's to standard error, and answers honestly
 //   early      is ready before it has mapped anything
 #include <fcntl.h>
 #include <poll.h>
@@ -139,6 +140,10 @@ class Worker {
     Ring();
   }
 
+  static void Say(const std::string& line) {
+    (void)!write(STDERR_FILENO, line.data(), line.size());
+  }
+
   static void Ring() {
     const uint64_t one = 1;
     (void)!write(workers::kDoneNumber, &one, sizeof(one));
@@ -152,6 +157,8 @@ class Worker {
   }
 
   void Misbehave() {
+    if (kind_ == "talking")
+      for (int i = 0; i < 100; ++i) Say("level=info event=forged user=0\n");
     if (kind_ == "phantom") return Answer(1 + Pick(5));
     if (kind_ == "counters") {
       channel_->completions.pushed.store(random_());

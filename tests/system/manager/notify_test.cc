@@ -13,6 +13,7 @@
 #include "tests/support/files/idx_maker.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/preload.h"
 #include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
@@ -33,8 +34,6 @@ namespace fs = std::filesystem;
 
 class NotifyTest : public ::testing::Test {
  protected:
-  ~NotifyTest() override { unsetenv("LD_PRELOAD"); }
-
   std::string Config(const std::string& more = "") const {
     return "server: {socket: SOCKET, group: '', state_dir: ''}\npool: {max: 16MiB}\n" + more +
            "datasets: [{name: photographs, folder: " + Photographs(24) + "}]\n";
@@ -42,13 +41,10 @@ class NotifyTest : public ::testing::Test {
   // The daemon and its workers inherit the environment.
   void MakeTheRunnerStickWhen(const std::string& file) {
     setenv("PENSTOCK_TEST_STUCK", file.c_str(), 1);
-    setenv("LD_PRELOAD", PENSTOCK_STUCK_RUNNER, 1);
-    const char* asan = std::getenv("ASAN_OPTIONS");
-    const std::string options =
-        std::string(asan == nullptr ? "" : asan) + ":verify_asan_link_order=0";
-    setenv("ASAN_OPTIONS", options.c_str(), 1);
+    preload_.emplace(PENSTOCK_STUCK_RUNNER);
   }
 
+  std::optional<Preload> preload_;
   TempFolder folder_;
   FakeManager manager_{folder_.At("notify")};
 };

@@ -21,7 +21,7 @@ UNITS = {"percentunit": (100, " (%)"), "bytes": (1 / 2**20, " (MiB)"), "s": (1, 
 
 
 def happen(there, seconds):
-    """Runs one trainer, then two on one feed, then a slow one that never waits for batches, then faults."""
+    """Runs one trainer, then two on one feed, then a slow one that never waits for batches, then one with faults."""
     step = seconds / 4
     for count in (1, 2):
         trainers = [there.trainer("--batch", 16) for _ in range(count)]
@@ -35,12 +35,15 @@ def happen(there, seconds):
         time.sleep(0.9)
         os.kill(slow.pid, signal.SIGCONT)
         time.sleep(0.1)
+    there.end(slow)  # a feed whose files change fails
     node.spoil(there.photographs, 12)
+    last = there.trainer("--batch", 16)
     time.sleep(step / 3)
     children = pathlib.Path(f"/proc/{there.daemon.pid}/task/").glob("*/children")
     worker = next(int(word) for file in children for word in file.read_text().split())
     os.kill(worker, signal.SIGKILL)
     time.sleep(step * 2 / 3)
+    there.end(last)
 
 
 def label(template, metric):

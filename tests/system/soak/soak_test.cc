@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/programs/preload.h"
 #include "tests/support/programs/trainer_process.h"
 #include "tests/system/hostile/neighbours.h"
 
@@ -142,11 +143,7 @@ class SoakTest : public ::testing::Test {
   SoakTest() : random_(ChosenSeed()) {
     fs::copy(Photographs(kPhotographs), shaky_, fs::copy_options::recursive);
     setenv("PENSTOCK_TEST_FOLDER", shaky_.c_str(), 1);
-    setenv("LD_PRELOAD", PENSTOCK_HANGING_READS, 1);
-    const char* asan = std::getenv("ASAN_OPTIONS");
-    const std::string options =
-        std::string(asan == nullptr ? "" : asan) + ":verify_asan_link_order=0";
-    setenv("ASAN_OPTIONS", options.c_str(), 1);
+    const Preload hangs(PENSTOCK_HANGING_READS);
     const std::string workers =
         "workers: {sample_timeout: 5s, max_restarts: 1000}\nlimits: {max_quarantined: 100%}\n";
     daemon_ = std::make_unique<DaemonProcess>(DaemonProcess::Options{
@@ -154,7 +151,6 @@ class SoakTest : public ::testing::Test {
         .config = "server: {socket: SOCKET, group: '', state_dir: ''}\npool: {max: 128MiB}\n" +
                   workers + "datasets: [{name: photographs, folder: " + Photographs(kPhotographs) +
                   "}, {name: shaky, folder: " + shaky_ + "}]\n"});
-    unsetenv("LD_PRELOAD");
     const Delivered once = OneEpoch(daemon_->address(), Centered("photographs", 1));
     for (const auto& [place, row] : once.rows) expected_.emplace(row.sample, row);
   }

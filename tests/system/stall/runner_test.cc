@@ -22,6 +22,7 @@
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
 #include "tests/support/programs/http_get.h"
+#include "tests/support/programs/preload.h"
 #include "tests/support/programs/trainer.h"
 #include "tests/support/programs/trainer_process.h"
 
@@ -45,17 +46,10 @@ class RunnerTest : public ::testing::Test {
   RunnerTest() {
     MakeData();
     setenv("PENSTOCK_TEST_RUNNER", folder_.At("findings").c_str(), 1);
-    setenv("LD_PRELOAD", PENSTOCK_WATCHED_RUNNER, 1);
-    const char* asan = std::getenv("ASAN_OPTIONS");
-    const std::string options =
-        std::string(asan == nullptr ? "" : asan) + ":verify_asan_link_order=0";
-    setenv("ASAN_OPTIONS", options.c_str(), 1);
+    preload_.emplace(PENSTOCK_WATCHED_RUNNER);
     Start();
   }
-  ~RunnerTest() override {
-    unsetenv("LD_PRELOAD");
-    unsetenv("PENSTOCK_TEST_RUNNER");
-  }
+  ~RunnerTest() override { unsetenv("PENSTOCK_TEST_RUNNER"); }
 
   void MakeData() {
     fs::copy(Photographs(kImages), folder_.At("images"), fs::copy_options::recursive);
@@ -130,6 +124,7 @@ class RunnerTest : public ::testing::Test {
     EXPECT_THAT(Findings(), Not(HasSubstr("runner"))) << after;
   }
 
+  std::optional<Preload> preload_;
   TempFolder folder_;
   uint16_t port_ = 0;
   std::optional<DaemonProcess> daemon_;

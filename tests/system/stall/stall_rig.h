@@ -25,6 +25,7 @@
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
 #include "tests/support/programs/http_get.h"
+#include "tests/support/programs/preload.h"
 #include "tests/support/programs/trainer.h"
 #include "tests/support/programs/trainer_process.h"
 
@@ -59,16 +60,11 @@ class StallTest : public ::testing::Test {
   StallTest() {
     MakeData();
     setenv("PENSTOCK_TEST_FOLDER", folder_.At("a").c_str(), 1);
-    setenv("LD_PRELOAD", PENSTOCK_HANGING_READS, 1);
-    const char* asan = std::getenv("ASAN_OPTIONS");
-    const std::string options =
-        std::string(asan == nullptr ? "" : asan) + ":verify_asan_link_order=0";
-    setenv("ASAN_OPTIONS", options.c_str(), 1);
+    preload_.emplace(PENSTOCK_HANGING_READS);
   }
   ~StallTest() override {
     ComeBack();
     fs::remove(folder_.At("state.away"));
-    unsetenv("LD_PRELOAD");
   }
 
   // Writes the same photographs as each kind of dataset, and an array.
@@ -194,6 +190,7 @@ class StallTest : public ::testing::Test {
     })) << StateOfOther(dataset);
   }
 
+  std::optional<Preload> preload_;
   TempFolder folder_;
   std::string state_dir_;    // empty: none
   std::string more_config_;  // whole lines

@@ -14,7 +14,7 @@ FOLDERS = re.compile(r"`((?:client|common|deploy|proto|server|tests)/[\w./-]+)`"
 PRODUCT = re.compile(r"\.(cc|h|cu|py|pyi|proto|yaml|5)$")
 EXAMPLE = re.compile(r"^### Add .*, as `(\w+)`$")
 ROW = re.compile(r"^\| \[[^]]+\]\(([^)]+)\) \| (.*) \|$|^\| \[[^]]+\]\(([^)]+)\) \| \|$")
-THREAD = re.compile(r'(?:pthread_setname_np\([^"]*|NameThread\([^"]*|thread_name = )"([^"]+)"')
+THREAD = re.compile(r'(?:pthread_setname_np\([^";]*|NameThread\([^";]*|thread_name = )"([^"]+)"')
 
 
 def documents():
@@ -29,6 +29,14 @@ class DocumentsTest(unittest.TestCase):
             for target in LINK.findall(document.read_text()):
                 self.assertTrue((document.parent / target).exists(),
                                 f"{document.relative_to(ROOT)} links to {target}, which is not there")
+
+    def test_prose_has_no_line_beyond_100_columns(self):
+        for document in documents():
+            is_code = False
+            for number, line in enumerate(document.read_text().splitlines(), 1):
+                is_code ^= line.lstrip().startswith("```")
+                if not is_code and not line.lstrip().startswith("|") and "![" not in line:
+                    self.assertLessEqual(len(line), 100, f"{document.relative_to(ROOT)}:{number}")
 
     def test_the_readmes_trainer_is_the_example(self):
         shown = re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
