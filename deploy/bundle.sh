@@ -2,7 +2,9 @@
 # Packs the build into one relocatable tarball for any x86-64 Linux with glibc >= 2.36: programs,
 # client library, headers, GPU tests, and the shared libraries that they need. Using it needs neither
 # root nor an installation: unpack it anywhere and run bin/penstockd.
-#   deploy/bundle.sh [--output FILE] [--no-build]
+#   deploy/bundle.sh [--output FILE] [--no-build] [--failpoints]
+# With --failpoints it contains only what tests/gpu/run.sh failpoints_gpu_test needs, from the preset
+# failpoints. That is never for users.
 # It does not contain what every system has itself: the C and C++ runtime libraries and the GPU driver.
 set -eu
 
@@ -10,31 +12,37 @@ fail() {
   echo "bundle: $1" >&2
   exit "${2:-1}"
 }
-usage="usage: deploy/bundle.sh [--output FILE] [--no-build]"
+usage="usage: deploy/bundle.sh [--output FILE] [--no-build] [--failpoints]"
 
 output=
 build=yes
+preset=release
 while [ $# -gt 0 ]; do
   case $1 in
     --output) [ $# -ge 2 ] || fail "--output needs a file; $usage" 2; output=$2; shift ;;
     --no-build) build=no ;;
+    --failpoints) preset=failpoints ;;
     *) fail "unknown argument '$1'; $usage" 2 ;;
   esac
   shift
 done
 here=$PWD
 cd "$(dirname "$0")/.."
-built=$PWD/build/release
+built=$PWD/build/$preset
 machine=$(uname -m)
 [ "$machine" = x86_64 ] || fail "unsupported machine: got $machine, expected x86_64"
 
 if [ $build = yes ]; then
   deploy/install-deps.sh --tests
-  deploy/build.sh release
+  targets=
+  [ $preset = release ] || targets="failpoints_gpu_test penstock_no_jbig"
+  # shellcheck disable=SC2086
+  deploy/build.sh $preset $targets
 fi
-[ -x "$built/bin/penstockd" ] || fail "nothing is built in build/release; run without --no-build"
+[ -x "$built/bin/penstockd" ] || fail "nothing is built in build/$preset; run without --no-build"
 version=$(sed -n 's/^project(penstock VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=penstock-$version-linux-$machine
+[ $preset = release ] || name=penstock-$preset-$machine
 output=${output:-build/$name.tar.gz}
 case $output in /*) ;; *) output=$here/$output ;; esac
 [ "$output" != "$here/build/$name.tar.gz" ] || output=$PWD/build/$name.tar.gz
@@ -44,13 +52,14 @@ trap 'rm -rf -- "$room"' EXIT
 tree=$room/$name
 mkdir -p "$tree/bin" "$tree/lib" "$tree/include" "$tree/tests/gpu"
 
-programs="penstockd penstock-worker penstock-indexer penstockctl penstock-example-epoch penstock-make-photographs"
+programs="penstockd penstock-worker penstock-indexer penstockctl penstock-make-photographs"
+[ $preset != release ] || programs="$programs penstock-example-epoch"
 for program in $programs; do cp "$built/bin/$program" "$tree/bin/"; done
 # Programs that a smaller build may lack.
 for path in "$built"/bin/penstock-bench "$built"/bin/*_gpu_test "$built"/bin/penstock-gpu-*; do
   [ ! -x "$path" ] || cp "$path" "$tree/bin/"
 done
-cp -P "$built"/lib/libpenstock.so* "$tree/lib/"
+[ $preset != release ] || cp -P "$built"/lib/libpenstock.so* "$tree/lib/"
 # Ours in place of the GPL's libjbig, which libtiff needs: the programs look into lib/ first.
 cp "$built/no_jbig/libjbig.so.0" "$tree/lib/"
 cp -R client/include/penstock "$tree/include/"

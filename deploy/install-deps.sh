@@ -3,8 +3,8 @@
 #   deploy/install-deps.sh [--tests|--fuzz|--packages|--lint]
 # --tests: also what the tests need; --fuzz: as --tests, and clang for the fuzz targets; --packages:
 # also what is needed to make and test Debian packages; --lint: also what checks the sources.
-# Tested on Debian 12. On Ubuntu 24.04 the packages that the build needs were installed, and the build was
-# configured; those of --tests, --fuzz, --packages and --lint are untested there.
+# Tested on Debian 12. On Ubuntu 24.04, --tests installs everything, all of it builds, and
+# deploy/quickstart.sh works; --fuzz, --packages and --lint are untested there.
 set -eu
 
 fail() {
@@ -31,10 +31,11 @@ command -v dpkg-query >/dev/null || fail "unsupported distribution: dpkg is miss
  GoogleTest and Google Benchmark yourself"
 
 distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
+# Ubuntu has no packages of PyTorch, so tests that need it are skipped there.
+torch=
 case $distribution in
-  "debian 12") jpeg=libjpeg62-turbo-dev ;;
   ubuntu\ *) jpeg=libjpeg-turbo8-dev ;;
-  debian\ *) jpeg=libjpeg62-turbo-dev ;;
+  debian\ *) jpeg=libjpeg62-turbo-dev torch="python3-torch python3-torchvision" ;;
   *) fail "unsupported distribution: got '$distribution', expected Debian 12 or Ubuntu 24.04" ;;
 esac
 
@@ -43,7 +44,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-g
   libseccomp-dev libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
-  python3-grpcio python3-protobuf python3-torch python3-torchvision python3-yaml systemd
+  python3-grpcio python3-protobuf $torch python3-yaml systemd
   fish groff man-db zsh squashfs-tools mount"
 # Where systemd runs, installing Debian's Prometheus starts a server. So it is left out there, and the
 # tests that need it report that they are skipped.

@@ -6,14 +6,16 @@ set(PENSTOCK_PACKAGES_MAINTAINER "Penstock maintainers <maintainers@penstock.inv
 set(CPACK_COMPONENTS_ALL programs client development tools)
 
 # Builds everything that the packages contain.
-add_custom_target(packaged DEPENDS penstockd penstock-worker penstock-indexer penstockctl penstock_client)
+add_custom_target(packaged DEPENDS penstockd penstock-worker penstock-indexer penstockctl
+  penstock_client)
 if(TARGET penstock-bench)
   add_dependencies(packaged penstock-bench)
 endif()
 
 # A Debian release has one Python version, and before 3.12 an extension works with one version only.
 if(PENSTOCK_HAS_PYTHON)
-  execute_process(COMMAND /usr/bin/python3 -c "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+  execute_process(COMMAND /usr/bin/python3 -c
+    "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
                   OUTPUT_VARIABLE debians_suffix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   get_target_property(suffix penstock_python SUFFIX)
   if(suffix STREQUAL debians_suffix)

@@ -65,4 +65,5 @@ file(COPY ${source}/deploy/packages/penstock/penstock.yaml DESTINATION ${configu
 
 # The usual modes of files in packages, whatever the builder's umask.
 run(chmod -R u=rwX,go=rX ${CPACK_TEMPORARY_DIRECTORY})
-run(find ${CPACK_TEMPORARY_DIRECTORY} -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +)
+run(find ${CPACK_TEMPORARY_DIRECTORY}
+  -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +)
