@@ -4,10 +4,10 @@
 set(PENSTOCK_CUDA "AUTO" CACHE STRING "Build GPU delivery: AUTO (if a toolkit is found), ON, OFF")
 set_property(CACHE PENSTOCK_CUDA PROPERTY STRINGS AUTO ON OFF)
 # Machine code for A100 (80), A10 and RTX 30 (86), L4, L40 and RTX 40 (89), H100 and H200 (90); and
-# PTX of 90, which the driver compiles for newer GPUs when a trainer first uses it. They are the GPUs
-# that training runs on and that CUDA 13 still builds for. Against 90 alone this costs 13 s more of one
-# core, and in each program with kernels 2.3 MB, 0.5 MB of them once packed. Developers' presets build
-# for 90 alone.
+# PTX of 90, which the driver compiles for newer GPUs when a trainer first uses it. They are the
+# GPUs that training runs on and that CUDA 13 still builds for. Against 90 alone this costs 13 s
+# more of one core, and in each program with kernels 2.3 MB, 0.5 MB of them once packed. Developers'
+# presets build for 90 alone.
 set(PENSTOCK_CUDA_ARCHITECTURES 80-real 86-real 89-real 90 CACHE STRING
     "GPU architectures to build kernels for, in CMake's notation")
 
@@ -22,13 +22,16 @@ else()
   find_package(CUDAToolkit QUIET)
   if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE)
     set(PENSTOCK_HAS_CUDA ON)
-    message(STATUS "CUDA: toolkit ${CUDAToolkit_VERSION} found (${CUDAToolkit_NVCC_EXECUTABLE}); batches "
+    message(STATUS
+      "CUDA: toolkit ${CUDAToolkit_VERSION} found (${CUDAToolkit_NVCC_EXECUTABLE}); batches "
             "are delivered to GPUs, kernels built for architecture ${PENSTOCK_CUDA_ARCHITECTURES}")
   elseif(PENSTOCK_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "PENSTOCK_CUDA=ON, but no CUDA toolkit with nvcc was found; install one, point "
+    message(FATAL_ERROR
+      "PENSTOCK_CUDA=ON, but no CUDA toolkit with nvcc was found; install one, point "
             "CUDAToolkit_ROOT at it, or configure with PENSTOCK_CUDA=AUTO or OFF")
   else()
-    message(STATUS "CUDA: no toolkit found (PENSTOCK_CUDA=AUTO); batches are delivered to host memory")
+    message(STATUS
+      "CUDA: no toolkit found (PENSTOCK_CUDA=AUTO); batches are delivered to host memory")
   endif()
 endif()
 

@@ -44,7 +44,8 @@ if(TARGET penstock_client)
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(DIRECTORY client/include/penstock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
           COMPONENT development FILES_MATCHING PATTERN "*.h")
-  install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package_dir} COMPONENT development)
+  install(EXPORT penstockTargets NAMESPACE penstock:: DESTINATION ${package_dir} COMPONENT
+    development)
   configure_package_config_file(common/cmake/penstockConfig.cmake.in
     ${PROJECT_BINARY_DIR}/penstockConfig.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake

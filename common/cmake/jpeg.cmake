@@ -27,7 +27,8 @@ int main() {}
   if(tested)
     set(PENSTOCK_HAS_OWN_HUFFMAN ON)
   elseif(PENSTOCK_OWN_HUFFMAN STREQUAL "ON")
-    message(FATAL_ERROR "PENSTOCK_OWN_HUFFMAN=ON, but ${JPEG_INCLUDE_DIRS} has no jpegint.h, or not that of "
+    message(FATAL_ERROR
+      "PENSTOCK_OWN_HUFFMAN=ON, but ${JPEG_INCLUDE_DIRS} has no jpegint.h, or not that of "
             "libjpeg-turbo 2.1.5, which is the version that the decoder was tested with; install it, or "
             "configure with PENSTOCK_OWN_HUFFMAN=AUTO or OFF")
   endif()

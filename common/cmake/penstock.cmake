@@ -23,7 +23,8 @@ endfunction()
 # SKIP_PRECOMPILE_HEADERS.
 penstock_headers(penstock_library_headers common/cmake/headers.h)
 penstock_use_headers(penstock_library_headers)
-target_link_libraries(penstock_library_headers PRIVATE penstock_flags absl::status absl::statusor absl::strings)
+target_link_libraries(penstock_library_headers PRIVATE penstock_flags absl::status absl::statusor
+  absl::strings)
 set_target_properties(penstock_library_headers PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # penstock_library(base SOURCES a.cc DEPS absl::status) makes penstock_base, alias penstock::base.
@@ -51,10 +52,12 @@ add_custom_target(tsan_tests)
 # Compile options of test programs and of tests/support/headers.h. `level`: the optimisation level
 # in release builds.
 function(penstock_test_options name level)
-  target_link_libraries(${name} PRIVATE penstock_flags GTest::gmock absl::status absl::statusor absl::strings)
+  target_link_libraries(${name} PRIVATE penstock_flags GTest::gmock absl::status absl::statusor
+    absl::strings)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(${name} PROPERTIES PENSTOCK_TEST ON)
-  target_compile_options(${name} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${level}>")
+  target_compile_options(${name} PRIVATE
+    "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${level}>")
   penstock_use_headers(${name})
 endfunction()
 

@@ -4,7 +4,8 @@
 # All paths are below the install prefix, so that an installation never writes outside it; systemd
 # searches /usr and /usr/local. To change them, set PENSTOCK_SYSTEMD_DIR (units),
 # PENSTOCK_SYSUSERS_DIR, PENSTOCK_TMPFILES_DIR.
-set(PENSTOCK_SYSTEMD "AUTO" CACHE STRING "Speak to systemd, install units: AUTO (if libsystemd is found), ON, OFF")
+set(PENSTOCK_SYSTEMD "AUTO" CACHE STRING
+  "Speak to systemd, install units: AUTO (if libsystemd is found), ON, OFF")
 set_property(CACHE PENSTOCK_SYSTEMD PROPERTY STRINGS AUTO ON OFF)
 if(NOT PENSTOCK_SYSTEMD MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "PENSTOCK_SYSTEMD is '${PENSTOCK_SYSTEMD}'; give it AUTO, ON or OFF")
@@ -21,7 +22,8 @@ endif()
 if(PENSTOCK_HAS_SYSTEMD)
   message(STATUS "systemd: ${SYSTEMD_VERSION}")
 elseif(PENSTOCK_SYSTEMD STREQUAL "ON")
-  message(FATAL_ERROR "PENSTOCK_SYSTEMD=ON, but pkg-config finds no libsystemd; install libsystemd-dev")
+  message(FATAL_ERROR
+    "PENSTOCK_SYSTEMD=ON, but pkg-config finds no libsystemd; install libsystemd-dev")
 else()
   message(STATUS "systemd: off (PENSTOCK_SYSTEMD=${PENSTOCK_SYSTEMD}); penstockd does not notify a "
           "service manager, and no units are installed")
