@@ -38,9 +38,9 @@ std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
 }
 
 void QueueReads::Bring(ReadPlace read) {
-  const absl::StatusOr<Fetched> fetched = Fetch(read);
+  absl::StatusOr<Fetched> fetched = Fetch(read);
   if (fetched.ok()) return Deliver(read, *fetched);
-  End(read, {.kind = OutcomeKind::kSourceFailed}, fetched.status());
+  End(read, {.kind = OutcomeKind::kSourceFailed}, std::move(fetched).status());
 }
 
 // When this returns, no Reader of the dataset exists, so the dataset may be destroyed with the
