@@ -1,6 +1,7 @@
 // penstock-test-hostile-worker: replaces penstock-worker and acts like one that foreign code has
 // taken over. PENSTOCK_TEST_HOSTILE is KIND:USER:SEED; for every other user it executes
-// penstock-worker. It maps everything that it was given, never decodes, and behaves as KIND says:
+// penstock-worker. It maps everything that it was given, never decodes, and behaves as KIND says,
+// from its first request on, because foreign code comes in with a sample:
 //   phantom    answers requests that were never made
 //   twice      answers everything twice
 //   faults     reports faults that no decoder finds
@@ -92,8 +93,8 @@ class Worker {
     if (kind_ != "never") channel_->ready.store(1 + Pick(3));
     for (;;) {
       if (Pick(64) == 0) TakeSegments();
-      Misbehave();
-      if (kind_ == "ringing")
+      if (IsTakenOver()) Misbehave();
+      if (kind_ == "ringing" && IsTakenOver())
         Ring();
       else
         usleep(kind_ == "deaf" || kind_ == "never" ? 10'000 : 200);
@@ -104,6 +105,11 @@ class Worker {
 
  private:
   uint64_t Pick(uint64_t limit) { return random_() % limit; }
+  // Remembered, because it may overwrite the counter.
+  bool IsTakenOver() {
+    taken_over_ = taken_over_ || channel_->requests.pushed.load() > 0;
+    return taken_over_;
+  }
 
   static void SayReadyThrough(const posix::Fd& memory) {
     const uint32_t one = 1;
@@ -186,6 +192,7 @@ class Worker {
   }
 
   const std::string kind_;
+  bool taken_over_ = false;
   std::mt19937_64 random_;
   posix::Mapping map_;
   workers::Channel* channel_ = nullptr;
