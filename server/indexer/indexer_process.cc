@@ -255,6 +255,19 @@ bool IndexerProcess::Kill(std::chrono::milliseconds wait) {
 
 // ---- One that died ----
 
+void IndexerProcess::NoteIdleEnd() {
+  if (!idle_ || !IsGone()) return;
+  const std::optional<posix::Exit> exit = child_.Reap();
+  if (exit && exit->signalled && exit->code == SIGSYS)
+    ReportForbiddenCall(absl::StrCat("the process that parses files ", HowItEnded(exit),
+                                     " after it had read '", source::EscapeForDisplay(path_), "'"));
+}
+
+void IndexerProcess::ReportForbiddenCall(const std::string& what) {
+  made_forbidden_call_ = true;
+  PENSTOCK_LOG(kError, "forbidden_call", {"indexer", pid()}, {"signal", SIGSYS}, {"reason", what});
+}
+
 // Says what ended the process and which file it was reading.
 absl::Status IndexerProcess::Died() {
   if (closing_->load()) return absl::CancelledError("the daemon is ending");
@@ -278,9 +291,7 @@ absl::Status IndexerProcess::DiedOf(const std::optional<posix::Exit>& exit) {
     return absl::FailedPreconditionError(
         "the process that parses files cannot work here; the daemon's log says why");
   if (exit && exit->signalled && exit->code == SIGSYS) {
-    made_forbidden_call_ = true;
-    PENSTOCK_LOG(kError, "forbidden_call", {"indexer", pid()}, {"signal", SIGSYS},
-                 {"reason", what});
+    ReportForbiddenCall(what);
     return absl::DataLossError(
         absl::StrCat(what, ": a call that no parser makes, so the file is likely made to do harm"));
   }

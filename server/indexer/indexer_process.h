@@ -64,6 +64,9 @@ class IndexerProcess final : public AnswerSource {
   // Whether its sandbox killed it.
   bool made_forbidden_call() const { return made_forbidden_call_; }
 
+  // If it died while it was idle, of a forbidden call: reports that.
+  void NoteIdleEnd();
+
   // Kills it and waits for its end, at most that long. A process in a read that its file server
   // does not answer ends only when the server does. Returns whether it is gone.
   bool Kill(std::chrono::milliseconds wait);
@@ -91,6 +94,7 @@ class IndexerProcess final : public AnswerSource {
   absl::Status GiveUp(OutOfPatience why);
   absl::Status Died();
   absl::Status DiedOf(const std::optional<posix::Exit>& exit);
+  void ReportForbiddenCall(const std::string& what);
 
   posix::Child child_;
   posix::Fd socket_;

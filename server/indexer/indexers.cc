@@ -79,6 +79,7 @@ void Indexers::GiveBack(uint64_t owner, Process process) {
 
 // Without the lock, because it waits for the end of the process.
 void Indexers::End(uint64_t owner, Process process) {
+  process->NoteIdleEnd();
   if (process->made_forbidden_call()) ++forbidden_calls_;
   if (!process->Kill(kDiesWithin) && Leave(owner, process)) return;
   process.reset();
@@ -134,8 +135,9 @@ void Indexers::Ended(uint64_t owner) {
 }
 
 Indexers::Process Indexers::TakeIdle(uint64_t owner) {
-  const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
-                                  [&](const Idle& idle) { return idle.owner == owner; });
+  const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Idle& idle) {
+    return idle.owner == owner && !idle.process->IsGone();
+  });
   if (found == idle_.rend()) return nullptr;
   Process process = std::move(found->process);
   idle_.erase(std::next(found).base());
@@ -144,12 +146,12 @@ Indexers::Process Indexers::TakeIdle(uint64_t owner) {
 
 // ---- The thread ----
 
-// Those that were not used for long; while others wait and there are too many, all.
+// Those that died or were not used for long; while others wait and there are too many, all.
 std::vector<Indexers::Idle> Indexers::TakeOld() {
   const bool full = processes_ >= options_.most && !wanted_.empty();
   const base::TimePoint least = base::Now() - options_.keep;
   const auto old = std::partition(idle_.begin(), idle_.end(), [&](const Idle& idle) {
-    return !full && !closing_ && idle.since > least;
+    return !full && !closing_ && idle.since > least && !idle.process->IsGone();
   });
   std::vector<Idle> taken(std::make_move_iterator(old), std::make_move_iterator(idle_.end()));
   idle_.erase(old, idle_.end());

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -23,8 +25,14 @@ class Shift {
   void Work() {
     for (size_t i = next_.fetch_add(1); i < count_; i = next_.fetch_add(1))
       if (absl::Status status = work_(i); !status.ok()) Stop(std::move(status));
+    Leave(1);
+  }
+
+  // So many threads do not work, or no longer.
+  void Leave(size_t threads) {
     base::MutexLock lock(mutex_);
-    if (--running_ == 0) done_.NotifyAll();
+    running_ -= threads;
+    if (running_ == 0) done_.NotifyAll();
   }
 
   void Stop(absl::Status why) {
@@ -55,6 +63,17 @@ class Shift {
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
+// Nullopt if the system allows no more threads.
+std::optional<std::thread> StartThread(Shift& shift) {
+  try {
+    std::thread thread([&shift] { shift.Work(); });
+    ::pthread_setname_np(thread.native_handle(), "penstock-index");
+    return thread;
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 absl::Status ParallelFor::ForEach(size_t count,
@@ -62,10 +81,16 @@ absl::Status ParallelFor::ForEach(size_t count,
   const size_t hands = std::clamp<size_t>(threads, 1, std::max<size_t>(count, 1));
   Shift shift(count, hands, work);
   std::vector<std::thread> parallel_for;
-  for (size_t i = 0; i < hands; ++i) {
-    parallel_for.emplace_back([&shift] { shift.Work(); });
-    ::pthread_setname_np(parallel_for.back().native_handle(), "penstock-index");
+  while (parallel_for.size() < hands) {
+    std::optional<std::thread> thread = StartThread(shift);
+    if (!thread) break;
+    parallel_for.push_back(*std::move(thread));
   }
+  if (parallel_for.empty())
+    return absl::ResourceExhaustedError(
+        "no thread could be started to index files; raise the limit on threads (ulimit -u, "
+        "TasksMax)");
+  shift.Leave(hands - parallel_for.size());
   while (!shift.WaitDone())
     if (watch && !watch()) shift.Stop(absl::CancelledError("indexing was cancelled"));
   for (std::thread& thread : parallel_for) thread.join();

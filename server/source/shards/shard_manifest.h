@@ -95,7 +95,7 @@ struct ShardMember {
 static_assert(sizeof(ShardMember) == 12);
 
 inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 4;  // 3 lacked members with cut off names
+inline constexpr uint32_t kShardVersion = 4;  // 3 lacked members, or trusted a stale index
 
 class ShardManifest {
  public:

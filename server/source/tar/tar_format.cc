@@ -90,6 +90,8 @@ TarKind KindOf(char type) {
       return TarKind::kLink;
     case 'L':
       return TarKind::kLongName;
+    case 'K':
+      return TarKind::kLongLink;
     case 'x':
     case 'X':
       return TarKind::kExtended;

@@ -24,6 +24,7 @@ enum class TarKind {
   kFile,            // a regular file: its data belongs to a member. If its whole name, which may
                     // be in a note, ends in a slash, it is a folder (before POSIX)
   kLongName,        // GNU: its data is the next header's name
+  kLongLink,        // GNU: its data is what the next header links to; may stand beside kLongName
   kExtended,        // pax: its data is records about the next member …
   kExtendedForAll,  // … or about all following members
   kLink,            // a symbolic or hard link, which has no data

@@ -126,14 +126,13 @@ class TarScanner {
     return ParseWdsIndex(text, shard_.bytes, index_->path);
   }
 
-  // If the gap between two members has the size of one header, it can contain nothing else. For
-  // larger gaps, and before the first and after the last member, compare with the shard itself.
+  // Compares each member with its header, because an index may be older than its shard and fit it
+  // by chance: the members may have other names, or another order.
   absl::Status CheckAgainstShard(const std::vector<TarMember>& members) const {
     ShardWindow window(shard_.fd, path_, shard_.bytes);
     uint64_t end = 0;
     for (const TarMember& member : members) {
-      if (end == 0 || member.offset - end > kTarBlock)
-        PENSTOCK_RETURN_IF_ERROR(CheckNext(end, &member, window));
+      PENSTOCK_RETURN_IF_ERROR(CheckNext(end, &member, window));
       end = TarDataEnd(member.offset, member.bytes);
     }
     return CheckNext(end, nullptr, window);

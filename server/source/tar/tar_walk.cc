@@ -64,6 +64,12 @@ absl::StatusOr<std::optional<TarMember>> TarWalk::TakeHeader(std::span<const std
     PENSTOCK_RETURN_IF_ERROR(BeginNote(header));
     return std::nullopt;
   }
+  if (header.kind == TarKind::kLongLink) {  // the notes before it are about the next member
+    PENSTOCK_RETURN_IF_ERROR(CheckFits(header));
+    reads_ = Reads::kHeader;
+    MoveTo(TarDataEnd(at_ + kTarBlock, header.bytes));
+    return std::nullopt;
+  }
   return Finish(std::move(header));
 }
 

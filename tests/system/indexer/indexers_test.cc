@@ -93,6 +93,20 @@ TEST_F(IndexersTest, AForbiddenCallIsASecurityEvent) {
                          HasSubstr("/data/forbidden")));
 }
 
+TEST_F(IndexersTest, AForbiddenCallAfterTheAnswerIsASecurityEventToo) {
+  EXPECT_TRUE(Key("good").ok());
+  const auto idle = ChildrenOf(::getpid());
+  ASSERT_EQ(idle.size(), 1u);
+  ::testing::internal::CaptureStderr();
+  ::kill(*idle.begin(), SIGSYS);
+
+  EXPECT_TRUE(Eventually([&] { return indexers_->forbidden_calls() == 1; }));
+
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("level=error event=forbidden_call"), HasSubstr("/data/good")));
+  EXPECT_TRUE(Key("good").ok());
+}
+
 TEST_F(IndexersTest, OneThatIsKilledWhileItReadsIsAnErrorOfThatCallAlone) {
   std::thread killer([] {
     ASSERT_TRUE(Eventually([] { return !ChildrenOf(::getpid()).empty(); }));

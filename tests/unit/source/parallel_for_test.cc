@@ -1,6 +1,8 @@
 #include "server/source/files/parallel_for.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <thread>
@@ -38,6 +40,30 @@ TEST(ParallelForTest, NothingToDoIsDoneAtOnce) {
   const ParallelFor parallel_for{4, {}};
 
   EXPECT_TRUE(parallel_for.ForEach(0, [](size_t) { return absl::InternalError("called"); }).ok());
+}
+
+// Threads whose stacks are larger than any address space can't be started.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t none = before_;
+    pthread_attr_setstacksize(&none, size_t{1} << 50);
+    pthread_setattr_default_np(&none);
+  }
+  ~NoMoreThreads() { pthread_setattr_default_np(&before_); }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(ParallelForTest, WithoutAThreadItIsRefusedInWords) {
+  const NoMoreThreads none;
+
+  const auto status = ParallelFor{2, {}}.ForEach(3, [](size_t) { return absl::OkStatus(); });
+
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("limit on threads"));
 }
 
 TEST(ParallelForTest, EachIndexIsWorkedOnOnceWhateverTheThreads) {

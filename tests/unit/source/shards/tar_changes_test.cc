@@ -163,6 +163,17 @@ TEST_F(TarChangesTest, AnIndexDoesNotHideThatTheShardIsCutWithinItsPadding) {
   EXPECT_THAT(Refusal(), HasSubstr("truncated"));
 }
 
+// It fits by chance: the members have the same sizes, in another order.
+TEST_F(TarChangesTest, AnIndexOfAShardThatWasPackedAgainIsPassedOver) {
+  folder_.Write(
+      "x.tar", TarFile("a.jpg", "image") + TarFile("a.id", "7") + TarFile("a.cls", "4") + TarEnd());
+  folder_.Write("x.idx", IndexOf("jpg 512 5 a.jpg cls 1536 1 a.cls id 2560 1 a.id"));
+
+  EXPECT_EQ(Open()->label(0), 4);
+
+  EXPECT_THAT(warning_, AllOf(HasSubstr("is ignored"), HasSubstr("x.idx'")));
+}
+
 TEST_F(TarChangesTest, AnIndexThatIsNotRightIsPassedOverWithAWarning) {
   folder_.Write("x.tar", TarSampleOf("a", "image", 4) + TarEnd());
   const uint64_t digest = Open()->digest();

@@ -151,6 +151,23 @@ TEST(TarWalkTest, ALongNameThatIsCutOffAfterASlashIsAFile) {
   }
 }
 
+// GNU tar writes both for a link with a long name; a damaged type may leave them before a file.
+TEST(TarWalkTest, ALongLinkDoesNotUseUpTheNameBeforeIt) {
+  const std::string name = std::string(120, 'd') + "/a.jpg", gnu("ustar  \0", 8);
+  const auto note = [&](char type) {
+    return TarHeaderBytes({.name = "././@LongLink", .bytes = 121, .type = type, .magic = gnu}) +
+           TarPadded(std::string(120, 'x'));
+  };
+
+  const Walked walked =
+      Walk(TarHeaderBytes(
+               {.name = "././@LongLink", .bytes = name.size() + 1, .type = 'L', .magic = gnu}) +
+           TarPadded(name + '\0') + note('K') + TarFile("d", "one") + TarEnd());
+
+  ASSERT_TRUE(walked.status.ok()) << walked.status;
+  EXPECT_THAT(walked.members, ElementsAre(name + "=one"));
+}
+
 TEST(TarWalkTest, LongNamesComeFromAPrefixAGnuNoteOrAnExtendedHeader) {
   const std::string folder(120, 'd'), name = folder + "/a.txt";
   const TarEntry split = {.name = "a.txt", .bytes = 3, .prefix = folder};
