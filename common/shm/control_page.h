@@ -69,6 +69,9 @@ struct alignas(64) ControlPage {
   std::atomic<uint32_t> daemon_asleep;
   uint32_t error_code;  // an absl::StatusCode; valid once state is kFailed
   char error[1024];     // NUL-terminated; valid likewise
+  // How many hosts the daemon has asked this consumer to fork (python_host.h). It asks for another
+  // by raising it, and wakes the consumer.
+  std::atomic<uint32_t> hosts_wanted;
 
   // Written by the consumer.
   alignas(64) std::atomic<uint64_t> taken;
@@ -87,6 +90,7 @@ static_assert(std::is_standard_layout_v<ControlPage>);
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 static_assert(offsetof(ControlPage, announced) == 64);
 static_assert(offsetof(ControlPage, error) == 64 + 24);
+static_assert(offsetof(ControlPage, hosts_wanted) == 1112);
 static_assert(offsetof(ControlPage, taken) == 1152);
 static_assert(offsetof(ControlPage, left) == 1152 + 12);
 static_assert(offsetof(ControlPage, released) == 1216);

@@ -92,7 +92,7 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
     return absl::InternalError("the completion ring is corrupt");
   }
   PENSTOCK_FAILPOINT("worker_program.row_reported");
-  if (EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
+  if (shm::EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
   return absl::OkStatus();
 }
 

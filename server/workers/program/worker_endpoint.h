@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
+#include "common/shm/sleep.h"
 #include "server/workers/program/request_server.h"
 #include "server/workers/queue/channel.h"
 
@@ -32,7 +33,7 @@ class WorkerEndpoint {
   // Returns the next request, or nullopt if there is none. **Errors**: the ring is corrupt.
   absl::StatusOr<std::optional<DecodeRequest>> Next();
   // Call it before the last Next that precedes Sleep.
-  void AnnounceSleep() { FallAsleep(channel().worker_asleep); }
+  void AnnounceSleep() { shm::FallAsleep(channel().worker_asleep); }
   // Waits until there may be a request or `socket` is readable. Returns whether `socket` is.
   bool Sleep(const posix::Fd& socket);
 

@@ -13,8 +13,7 @@
 // keeps its own list of requests in order, and a completion only means that the oldest one is
 // finished.
 //
-// No wake-up is lost: before a side sleeps, it sets its flag and then checks its ring once more.
-// After a push, the other side clears the flag and sends a notification if it was set.
+// Neither side loses a wake-up: see common/shm/sleep.h.
 #pragma once
 
 #include <atomic>
@@ -108,15 +107,5 @@ struct SegmentMessage {
   uint64_t bytes;
 };
 static_assert(sizeof(SegmentMessage) == 16 && std::is_trivially_copyable_v<SegmentMessage>);
-
-// Announces a sleep. The caller must check its ring once more before it sleeps.
-inline void FallAsleep(std::atomic<uint32_t>& asleep) {
-  asleep.exchange(1, std::memory_order_acq_rel);
-}
-
-// Call it after a push. Returns whether the other side had announced a sleep, and clears its flag.
-inline bool EndSleep(std::atomic<uint32_t>& asleep) {
-  return asleep.exchange(0, std::memory_order_acq_rel) != 0;
-}
 
 }  // namespace penstock::workers

@@ -45,7 +45,7 @@ bool SupervisorEndpoint::Push(DecodeRequest& request) {
 }
 
 void SupervisorEndpoint::WakeWorker() {
-  if (EndSleep(channel().worker_asleep)) posix::Notify(work_notifier_.sender);
+  if (shm::EndSleep(channel().worker_asleep)) posix::Notify(work_notifier_.sender);
 }
 
 }  // namespace penstock::workers

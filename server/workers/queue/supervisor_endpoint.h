@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
+#include "common/shm/sleep.h"
 #include "server/workers/queue/arena.h"
 #include "server/workers/queue/channel.h"
 
@@ -46,7 +47,7 @@ class SupervisorEndpoint {
 
   // Runner's thread only.
   shm::RingOutcome Pop(Completion& completion) { return completions_.Pop(completion); }
-  void AnnounceSleep() { FallAsleep(channel().daemon_asleep); }
+  void AnnounceSleep() { shm::FallAsleep(channel().daemon_asleep); }
 
   // Any thread. Claimed by the worker, so not to be trusted.
   uint64_t started() const { return channel().started.load(std::memory_order_acquire); }

@@ -42,6 +42,15 @@ TEST_F(SessionPageTest, AFreshPageSaysWhatItIsAndAnnouncesNothing) {
   EXPECT_EQ(Consumer().state.load(), static_cast<uint32_t>(shm::SessionState::kOpen));
 }
 
+TEST_F(SessionPageTest, NoHostIsWantedWhateverElseIsWritten) {
+  for (uint64_t n = 1; n <= shm::kControlCapacity; ++n) delivery_.Announce(Entry(n));
+  delivery_.SetAsleep(true);
+  delivery_.Finish(shm::SessionState::kFailed, absl::InternalError(std::string(5000, 'x')));
+  Consumer().taken.store(UINT64_MAX);
+
+  EXPECT_EQ(Consumer().hosts_wanted.load(), 0u);
+}
+
 TEST_F(SessionPageTest, AnAnnouncedBatchIsThereBeforeItsCount) {
   delivery_.Announce(Entry(1));
 

@@ -2,6 +2,7 @@
 // of items.
 #include <fcntl.h>
 
+#include "common/shm/sleep.h"
 #include "tests/unit/workers/queue_rig.h"
 
 namespace penstock::workers {
@@ -240,7 +241,7 @@ TEST_F(WorkerQueueTest, TheReaderWaitsForRoomInTheArena) {
 }
 
 TEST_F(WorkerQueueTest, ASleepingWorkerIsWokenOnceAndAWakingOneNotAtAll) {
-  FallAsleep(channel_->worker_asleep);
+  shm::FallAsleep(channel_->worker_asleep);
   Give(10, 100);
   Take();
   EXPECT_TRUE(Eventually([&] { return channel_->worker_asleep.load() == 0; }));
