@@ -1,5 +1,7 @@
 #include "server/app/daemon.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <future>
 #include <utility>
@@ -162,6 +164,7 @@ absl::Status Daemon::OpenDoorway() {
   doorway.group = address_->group();
   doorway.max_peers = options_.config.server().max_connections();
   doorway.owner_in_charge = !address_->group();  // then only its owner connects
+  if (options_.private_daemon) doorway.makers = ::geteuid();
   const uint64_t files = posix::MaxOpenFiles();
   doorway.max_undelivered =
       std::max<uint64_t>(files / 2, 1);  // descriptors are sent to workers too

@@ -17,8 +17,10 @@
 #include "common/posix/socket.h"
 #include "common/telemetry/log.h"
 #include "server/doorway/address.h"
+#include "server/doorway/admit.h"
 #include "server/doorway/guests.h"
 #include "server/doorway/handshake.h"
+#include "server/doorway/makers.h"
 #include "server/doorway/outbox.h"
 #include "server/doorway/poller.h"
 #include "server/doorway/processes.h"
@@ -58,7 +60,8 @@ class EpollDoorway final : public Doorway {
         spare_(std::move(spare)),
         poller_(std::move(poller)),
         guests_(options.max_peers,
-                options.owner_in_charge ? std::optional<uint32_t>(::geteuid()) : std::nullopt) {}
+                options.owner_in_charge ? std::optional<uint32_t>(::geteuid()) : std::nullopt),
+        makers_(options.makers) {}
 
   absl::Status Begin() {
     PENSTOCK_RETURN_IF_ERROR(poller_.Watch(*listener_, TokenOf(Source::kListener)));
@@ -102,7 +105,8 @@ class EpollDoorway final : public Doorway {
   void ForgetThoseAskedFor();
 
   void Greet(uint64_t id);
-  absl::Status Admit(uint64_t id, posix::Message message);
+  absl::Status LetIn(uint64_t id, posix::Message message);
+  absl::Status WatchProcess(const Peer& peer, posix::Fd pidfd);
   void Refuse(uint64_t id, const absl::Status& why);
   void SayRefusal(uint32_t user, const absl::Status& why);
   void Disconnect(PeerId peer);
@@ -127,6 +131,7 @@ class EpollDoorway final : public Doorway {
   std::optional<base::TimePoint> accept_again_;
   Strangers strangers_{kMaxStrangers};
   Guests guests_;
+  Makers makers_;
   std::map<PeerId, SharedSocket> peers_;
   Processes processes_;
   HandshakeReceiver handshakes_;
@@ -260,41 +265,36 @@ void EpollDoorway::Greet(uint64_t id) {
   const Stranger& stranger = strangers_.at(id);
   auto message = handshakes_.Receive(*stranger.socket, stranger.user);
   if (absl::IsDeadlineExceeded(message.status())) return;  // nothing there after all
-  const absl::Status admitted = message.ok() ? Admit(id, *std::move(message)) : message.status();
+  const absl::Status admitted = message.ok() ? LetIn(id, *std::move(message)) : message.status();
   if (!admitted.ok()) Refuse(id, admitted);
 }
 
-absl::Status EpollDoorway::Admit(uint64_t id, posix::Message message) {
-  Peer peer{.id = PeerId(id)};
-  PENSTOCK_ASSIGN_OR_RETURN(Handshake handshake, ReadHandshake(message.bytes));
-  peer.client = std::move(handshake.client);
-  PENSTOCK_RETURN_IF_ERROR(guests_.MayEnter(strangers_.at(id).user));
-  PENSTOCK_ASSIGN_OR_RETURN(Identity who,
-                            Identify(*strangers_.at(id).socket, std::move(message.fds)));
-  PENSTOCK_ASSIGN_OR_RETURN(peer.ticket, NewTicket());
-  const Processes::Entry process =
-      processes_.Add(peer.id, who.credentials.pid, std::move(who.pidfd));
-  if (process.is_new) {
-    const absl::Status watched =
-        poller_.Watch(processes_.pidfd(process.key), TokenOf(Source::kProcess, process.key));
-    if (!watched.ok()) {
-      processes_.Remove(process.key);
-      return watched;
-    }
-  }
-  peer.pid = who.credentials.pid;
-  peer.uid = who.credentials.uid;
-  peer.gid = who.credentials.gid;
-  peer.groups = std::move(who.groups);
+absl::Status EpollDoorway::LetIn(uint64_t id, posix::Message message) {
+  const Stranger& stranger = strangers_.at(id);
+  PENSTOCK_ASSIGN_OR_RETURN(Entrant entrant,
+                            Admit({guests_, makers_, visitor_}, PeerId(id), stranger.user,
+                                  *stranger.socket, std::move(message)));
+  const Peer& peer = entrant.peer;
+  PENSTOCK_RETURN_IF_ERROR(WatchProcess(peer, std::move(entrant.pidfd)));
 
   const SharedSocket socket = strangers_.Remove(id).socket;
   guests_.Enter(peer.id, peer.uid);
+  if (peer.role != Role::kClient) makers_.Enter(peer.id, peer.role, peer.maker.token);
   peers_.emplace(peer.id, socket);
   outbox_.Add(peer.id, socket, peer.uid);
   visitor_.OnArrived(peer);  // must precede the client's first use of its ticket
-  const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, handshake.version);
+  const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, entrant.version);
   if (!posix::Send(*socket, BytesOf(welcome), {}).ok()) Disconnect(peer.id);
   return absl::OkStatus();
+}
+
+absl::Status EpollDoorway::WatchProcess(const Peer& peer, posix::Fd pidfd) {
+  const Processes::Entry process = processes_.Add(peer.id, peer.pid, std::move(pidfd));
+  if (!process.is_new) return absl::OkStatus();
+  const absl::Status watched =
+      poller_.Watch(processes_.pidfd(process.key), TokenOf(Source::kProcess, process.key));
+  if (!watched.ok()) processes_.Remove(process.key);
+  return watched;
 }
 
 void EpollDoorway::Refuse(uint64_t id, const absl::Status& why) {
@@ -322,6 +322,7 @@ void EpollDoorway::Disconnect(PeerId peer) {
   poller_.Forget(*found->second);
   ::shutdown(found->second->get(), SHUT_RDWR);  // a sender may still hold the socket for a moment
   if (outbox_.Remove(peer)) guests_.LeavePlace(peer);
+  makers_.Leave(peer);
   peers_.erase(found);
   visitor_.OnDisconnected(peer);
 }

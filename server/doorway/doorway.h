@@ -16,6 +16,7 @@
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
 #include "common/posix/fd.h"
+#include "server/doorway/role.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::doorway {
@@ -25,7 +26,11 @@ using PeerId = base::StrongId<struct PeerTag>;
 // A connected process, as identified by the kernel.
 struct Peer {
   PeerId id = {};
-  rpc::Ticket ticket = {};
+  Role role = Role::kClient;
+  rpc::Ticket ticket = {};  // zeros unless it is a client
+  MakerClaim maker = {};    // of a host or a Python worker
+  // A pidfd of a host or a Python worker; null for a client. Shared by the copies of this struct.
+  std::shared_ptr<const posix::Fd> process = {};
   pid_t pid = 0;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -33,10 +38,14 @@ struct Peer {
   std::string client = {};  // the client's own program name and version; printable
 };
 
-// Notified of arrivals and departures, on the doorway's thread.
+// Decides about hosts and Python workers, and is notified of arrivals and departures. Called on the
+// doorway's thread; must not block.
 class Visitor {
  public:
   virtual ~Visitor() = default;
+  // Whether a dataset asks for this host or Python worker; an error refuses it in these words. A
+  // peer that may enter does not always arrive. Not called for clients.
+  virtual absl::Status MayEnter(const Peer& peer) = 0;
   virtual void OnArrived(const Peer& peer) = 0;
   // The peer's socket is closed. Its process may live on and hold slots.
   virtual void OnDisconnected(PeerId peer) = 0;
@@ -55,6 +64,8 @@ struct DoorwayOptions {
   // Whether root and our own user may have everything that others leave. Set it to false if a
   // container's root may connect.
   bool owner_in_charge = true;
+  // The user whose hosts and Python workers may enter; nullopt: nobody's, as in a system daemon.
+  std::optional<uid_t> makers = {};
   base::Duration handshake_timeout = std::chrono::seconds(5);  // limit for the handshake
   // Most descriptors sent and not yet received, over all peers. The system allows as many as the
   // limit of open files.

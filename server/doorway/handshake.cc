@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include "common/posix/failpoint.h"
 #include "common/posix/process.h"
 #include "common/shm/protocol.h"
+#include "common/shm/python_host.h"
 
 namespace penstock::doorway {
 namespace {
@@ -39,6 +41,49 @@ std::optional<pid_t> ProcessOf(const posix::Fd& pidfd) {
     if (absl::ConsumePrefix(&rest, "Pid:") && absl::SimpleAtoi(rest, &pid) && pid > 0) return pid;
   }
   return std::nullopt;
+}
+
+absl::Status Unexpected(shm::DoorwayKind kind, size_t bytes, size_t expected) {
+  return absl::InvalidArgumentError(absl::StrCat("unexpected message: got kind ",
+                                                 static_cast<uint32_t>(kind), " with ", bytes,
+                                                 " bytes, expected a Hello of ", expected));
+}
+
+// **Requires**: the bytes begin with a header.
+template <typename Wire>
+absl::StatusOr<Wire> As(const std::vector<std::byte>& bytes) {
+  Wire wire;
+  std::memcpy(&wire.header, bytes.data(), sizeof(wire.header));
+  if (bytes.size() != sizeof(wire)) return Unexpected(wire.header.kind, bytes.size(), sizeof(wire));
+  std::memcpy(&wire, bytes.data(), sizeof(wire));
+  return wire;
+}
+
+absl::StatusOr<Handshake> ReadClient(const std::vector<std::byte>& bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto wire, As<shm::DoorwayHandshake>(bytes));
+  return Handshake{.client = Printable(wire.client), .version = wire.header.version};
+}
+
+absl::StatusOr<Handshake> ReadHost(const std::vector<std::byte>& bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto wire, As<shm::DoorwayHost>(bytes));
+  return Handshake{.client = Printable(wire.client),
+                   .version = wire.header.version,
+                   .role = Role::kHost,
+                   .maker = {.token = std::to_array(wire.token)}};
+}
+
+absl::StatusOr<Handshake> ReadWorker(const std::vector<std::byte>& bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const auto wire, As<shm::DoorwayWorker>(bytes));
+  if (wire.place >= shm::kMaxPythonWorkers)
+    return absl::InvalidArgumentError(absl::StrCat("a Python worker's place: got ", wire.place,
+                                                   ", expected less than ",
+                                                   shm::kMaxPythonWorkers));
+  if (wire.start == 0)
+    return absl::InvalidArgumentError("a Python worker's start: got 0, expected 1 or more");
+  return Handshake{
+      .version = wire.header.version,
+      .role = Role::kWorker,
+      .maker = {.token = std::to_array(wire.token), .place = wire.place, .start = wire.start}};
 }
 
 absl::Status NotAPidfd() {
@@ -73,15 +118,16 @@ absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes) {
     return absl::InvalidArgumentError("not a Hello; use Penstock's client library");
   }
   PENSTOCK_RETURN_IF_ERROR(shm::CheckClient(header.version));
-  if (header.kind != shm::DoorwayKind::kHandshake ||
-      bytes.size() != sizeof(shm::DoorwayHandshake)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unexpected message: got kind ", static_cast<uint32_t>(header.kind), " with ",
-                     bytes.size(), " bytes, expected a Hello of ", sizeof(shm::DoorwayHandshake)));
+  switch (header.kind) {
+    case shm::DoorwayKind::kHandshake:
+      return ReadClient(bytes);
+    case shm::DoorwayKind::kHost:
+      return ReadHost(bytes);
+    case shm::DoorwayKind::kWorker:
+      return ReadWorker(bytes);
+    default:
+      return Unexpected(header.kind, bytes.size(), sizeof(shm::DoorwayHandshake));
   }
-  shm::DoorwayHandshake handshake;
-  std::memcpy(&handshake, bytes.data(), sizeof(handshake));
-  return Handshake{Printable(handshake.client), header.version};
 }
 
 absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,

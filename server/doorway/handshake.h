@@ -11,17 +11,20 @@
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
 #include "server/doorway/closers.h"
+#include "server/doorway/role.h"
 #include "server/rpc/controller.h"
 
 namespace penstock::doorway {
 
 struct Handshake {
-  std::string client;    // the client's own name, made printable
-  uint32_t version = 0;  // the client's protocol version
+  std::string client = {};  // the client's own name, made printable; a Python worker sends none
+  uint32_t version = 0;     // the client's protocol version
+  Role role = Role::kClient;
+  MakerClaim maker = {};  // of a host or a Python worker; place and start are possible ones
 };
 
 // **Errors**: FailedPrecondition for an unsupported protocol version names both versions and the
-// side to upgrade; InvalidArgument if the bytes are not a Hello.
+// side to upgrade; InvalidArgument if the bytes are not a Hello, or name an impossible place.
 absl::StatusOr<Handshake> ReadHandshake(const std::vector<std::byte>& bytes);
 
 // Chooses the pidfd to watch: the kernel's if it provides one. If it does not (Unimplemented), the

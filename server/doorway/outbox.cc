@@ -31,7 +31,8 @@ std::optional<uint64_t> UntakenOf(const posix::Fd& socket) {
 // have the same size.
 uint64_t MeasureCharge() {
   static_assert(sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySegment) &&
-                sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySlab));
+                sizeof(shm::DoorwaySession) == sizeof(shm::DoorwaySlab) &&
+                sizeof(shm::DoorwaySession) == sizeof(shm::DoorwayMemory));
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return 0;
   const posix::Fd ours(ends[0]), theirs(ends[1]);

@@ -21,6 +21,19 @@ def handshake():
     yield "trailing", shake() + b"more"
     yield "other", shake(magic=7)
 
+    def maker(kind, rest, version=1):
+        return struct.pack("<4I", 0x524F4F44, version, kind, 0) + bytes(range(16)) + rest
+
+    name = b"host 1.0".ljust(64, b"\0")
+    yield "host", maker(8, name)
+    yield "host_newer", maker(8, name, version=2)
+    yield "host_cut", maker(8, name)[:80]
+    yield "host_trailing", maker(8, name + bytes(4))
+    for place, start in [(0, 1), (255, 2**32 - 1), (256, 1), (2**32 - 1, 1), (7, 0)]:
+        yield f"worker_{place}_{start}", maker(9, struct.pack("<2I", place, start))
+    yield "worker_cut", maker(9, bytes(4))
+    yield "worker_as_host", maker(8, struct.pack("<2I", 0, 1))
+
 
 def session_request():
     """JSON, because it is easier to mutate, and one request in protobuf's encoding."""

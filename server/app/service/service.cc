@@ -307,7 +307,17 @@ void Service::Reload(const rpc::Permit&, rpc::Callback<v1::ReloadResponse> done)
   options_.reload(std::move(done));
 }
 
-void Service::OnArrived(const doorway::Peer& peer) { peers_.Add(peer); }
+// No dataset is made by hosts, so no token was ever given to one.
+absl::Status Service::MayEnter(const doorway::Peer& peer) {
+  return absl::NotFoundError(peer.role == doorway::Role::kHost
+                                 ? "no dataset of this daemon asks for a host"
+                                 : "no dataset of this daemon asks for a Python worker");
+}
+
+// Others than clients have no ticket, so they must not be found by theirs.
+void Service::OnArrived(const doorway::Peer& peer) {
+  if (peer.role == doorway::Role::kClient) peers_.Add(peer);
+}
 
 void Service::OnDisconnected(doorway::PeerId peer) {
   peers_.Remove(peer);

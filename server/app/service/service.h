@@ -83,6 +83,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void GetDraining(const rpc::Permit& permit, rpc::Callback<v1::DrainResponse> done) override;
   void Reload(const rpc::Permit& permit, rpc::Callback<v1::ReloadResponse> done) override;
 
+  absl::Status MayEnter(const doorway::Peer& peer) override;
   void OnArrived(const doorway::Peer& peer) override;
   void OnDisconnected(doorway::PeerId peer) override;
   void OnGone(doorway::PeerId peer) override;

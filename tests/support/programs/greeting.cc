@@ -16,9 +16,13 @@ Greeting SendHandshake(const posix::Fd& socket, uint32_t version) {
   shm::DoorwayHandshake handshake = {};
   handshake.header = {shm::kDoorwayMagic, version, shm::DoorwayKind::kHandshake, 0};
   std::strcpy(handshake.client, "old client");
+  return SendHandshake(socket, std::as_bytes(std::span(&handshake, 1)));
+}
+
+Greeting SendHandshake(const posix::Fd& socket, std::span<const std::byte> handshake) {
   const auto self = posix::OpenPidfd(getpid());
   const int fds[] = {self->get()};
-  (void)posix::Send(socket, std::as_bytes(std::span(&handshake, 1)), fds);
+  (void)posix::Send(socket, handshake, fds);
   auto answer = posix::Receive(socket, shm::kMaxDoorwayBytes, std::chrono::seconds(10));
   // Like the client library, reports the daemon's reason rather than that it hung up.
   if (absl::IsUnavailable(answer.status()))

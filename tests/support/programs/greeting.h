@@ -2,6 +2,9 @@
 // library.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "common/posix/fd.h"
@@ -14,5 +17,7 @@ struct Greeting {
 };
 
 Greeting SendHandshake(const posix::Fd& socket, uint32_t version);
+// Sends `handshake` as the first message, with a pidfd of this process.
+Greeting SendHandshake(const posix::Fd& socket, std::span<const std::byte> handshake);
 
 }  // namespace penstock::testing

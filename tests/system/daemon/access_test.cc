@@ -126,6 +126,30 @@ TEST(AccessTest, AnOldClientIsToldBothVersionsAtTheDoorwayAndInEachOpening) {
   EXPECT_EQ(daemon.Status().sessions(), 0u);
 }
 
+// Sends a Hello of this kind, with a token that nobody was given, and returns the daemon's answer.
+template <typename Handshake>
+std::string RefusalOf(const DaemonProcess& daemon, shm::DoorwayKind kind, Handshake handshake) {
+  const auto socket =
+      posix::Connect(daemon.address() + shm::kDoorwaySuffix, posix::SocketKind::kSeqPacket);
+  if (!socket.ok()) return socket.status().ToString();
+  handshake.header = {shm::kDoorwayMagic, shm::kProtocolVersion, kind, 0};
+  return SendHandshake(*socket, std::as_bytes(std::span(&handshake, 1))).refusal;
+}
+
+TEST(AccessTest, ProcessesThatWouldMakeBatchesEnterNoSystemDaemonAndNoPrivateOneUnasked) {
+  using Kind = shm::DoorwayKind;
+  DaemonProcess system({.workers = 1, .config = SharedConfig(std::to_string(getegid()))});
+  DaemonProcess own({.workers = 1});
+  const shm::DoorwayWorker worker = {.header = {}, .token = {}, .place = 0, .start = 1};
+
+  EXPECT_THAT(RefusalOf(system, Kind::kHost, shm::DoorwayHost{}), HasSubstr("not a private one"));
+  EXPECT_THAT(RefusalOf(system, Kind::kWorker, worker), HasSubstr("not a private one"));
+  EXPECT_EQ(RefusalOf(own, Kind::kHost, shm::DoorwayHost{}),
+            "no dataset of this daemon asks for a host");
+  EXPECT_EQ(RefusalOf(own, Kind::kWorker, worker),
+            "no dataset of this daemon asks for a Python worker");
+}
+
 // A ticket is not a password: it is worthless to anybody who finds one in a log or an environment.
 TEST(AccessTest, ATicketOfAnotherUserOrProcessIsWorthNothing) {
   SKIP_UNLESS_ROOT();

@@ -116,6 +116,26 @@ TEST_F(ServiceTest, ATicketEndsWithItsConnection) {
   EXPECT_EQ(service_->connected(), 0u);
 }
 
+TEST_F(ServiceTest, NoDatasetAsksForAHostAndOneThatArrivedWouldBeNoClient) {
+  doorway::Peer host{.id = doorway::PeerId(2), .role = doorway::Role::kHost, .uid = 1000};
+  doorway::Peer worker{.id = doorway::PeerId(3), .role = doorway::Role::kWorker, .uid = 1000};
+
+  EXPECT_EQ(service_->MayEnter(host),
+            absl::NotFoundError("no dataset of this daemon asks for a host"));
+  EXPECT_EQ(service_->MayEnter(worker),
+            absl::NotFoundError("no dataset of this daemon asks for a Python worker"));
+  service_->OnArrived(host);
+  service_->OnArrived(worker);
+
+  EXPECT_EQ(service_->connected(), 1u);
+  rpc::Ticket zeros;
+  zeros.origin = {.user = 1000, .pid = 0};
+  Answer<bool> answer;
+  service_->CloseSession(rpc::PermitForTest::Make({.pid = 0, .uid = 1000}, zeros), 1,
+                         answer.Callback());
+  EXPECT_EQ(answer.Get().status().code(), Code::kUnauthenticated);
+}
+
 TEST_F(ServiceTest, WhatNeedsNoDecodingIsNotDecodedAndPhotographsAreNotHandedOutAsTheyAreStored) {
   session::Request photographs = Request();
   photographs.decoding_mode = session::DecodingMode::kNone;

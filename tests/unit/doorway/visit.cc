@@ -15,6 +15,12 @@ namespace penstock::doorway {
 namespace {
 
 constexpr base::Duration kPatience = std::chrono::seconds(5);
+constexpr char kTokenText[] = "abcdefghijklmnop";
+
+shm::DoorwayHeader MakeHeader(shm::DoorwayKind kind) {
+  return {
+      .magic = shm::kDoorwayMagic, .version = shm::kProtocolVersion, .kind = kind, .reserved = 0};
+}
 
 template <typename Wire>
 absl::StatusOr<Wire> Read(const posix::Fd& socket, shm::DoorwayKind kind) {
@@ -38,6 +44,22 @@ TemporaryDirectory::TemporaryDirectory() {
 }
 
 TemporaryDirectory::~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+
+absl::Status GuestBook::MayEnter(const Peer&) {
+  base::MutexLock lock(mutex_);
+  ++asked_;
+  return makers_;
+}
+
+void GuestBook::Refuse(absl::Status why) {
+  base::MutexLock lock(mutex_);
+  makers_ = std::move(why);
+}
+
+size_t GuestBook::asked() const {
+  base::MutexLock lock(mutex_);
+  return asked_;
+}
 
 void GuestBook::OnArrived(const Peer& peer) {
   {
@@ -74,12 +96,22 @@ void GuestBook::Write(const std::string& what, PeerId peer) {
 }
 
 shm::DoorwayHandshake GoodHandshake() {
-  shm::DoorwayHandshake handshake{.header = {.magic = shm::kDoorwayMagic,
-                                             .version = shm::kProtocolVersion,
-                                             .kind = shm::DoorwayKind::kHandshake,
-                                             .reserved = 0},
-                                  .client = {}};
+  shm::DoorwayHandshake handshake{.header = MakeHeader(shm::DoorwayKind::kHandshake), .client = {}};
   std::strcpy(handshake.client, "test 1.0");
+  return handshake;
+}
+
+shm::DoorwayHost HostHandshake() {
+  shm::DoorwayHost handshake{
+      .header = MakeHeader(shm::DoorwayKind::kHost), .token = {}, .client = "host 1.0"};
+  std::memcpy(handshake.token, kTokenText, sizeof(handshake.token));
+  return handshake;
+}
+
+shm::DoorwayWorker WorkerHandshake() {
+  shm::DoorwayWorker handshake{
+      .header = MakeHeader(shm::DoorwayKind::kWorker), .token = {}, .place = 3, .start = 1};
+  std::memcpy(handshake.token, kTokenText, sizeof(handshake.token));
   return handshake;
 }
 
@@ -96,10 +128,7 @@ absl::Status Say(const posix::Fd& socket, const void* bytes, size_t size) {
 }
 
 posix::Fd EnterAndSendHandshake(const std::string& path) {
-  posix::Fd socket = Enter(path);
-  const shm::DoorwayHandshake handshake = GoodHandshake();
-  PENSTOCK_CHECK(Say(socket, &handshake, sizeof(handshake)).ok());
-  return socket;
+  return EnterWith(path, GoodHandshake());
 }
 
 absl::StatusOr<shm::DoorwayRefused> ReadRefused(const posix::Fd& socket) {

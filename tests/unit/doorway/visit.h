@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/check.h"
 #include "common/base/mutex.h"
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
@@ -27,10 +28,14 @@ class TemporaryDirectory {
 // **Thread safety**: any thread.
 class GuestBook final : public Visitor {
  public:
+  // Makers may enter unless `Refuse` was called.
+  absl::Status MayEnter(const Peer& peer) override;
   void OnArrived(const Peer& peer) override;
   void OnDisconnected(PeerId peer) override { Write("disconnected", peer); }
   void OnGone(PeerId peer) override { Write("gone", peer); }
 
+  void Refuse(absl::Status why);  // from now on, every maker
+  size_t asked() const;           // calls of MayEnter
   std::vector<Peer> arrived() const;
   std::vector<std::string> events() const;  // "arrived 1", "disconnected 1", "gone 1"
 
@@ -41,6 +46,8 @@ class GuestBook final : public Visitor {
   void Write(const std::string& what, PeerId peer);
   mutable base::Mutex mutex_;
   mutable base::CondVar changed_;
+  absl::Status makers_ PENSTOCK_GUARDED_BY(mutex_);
+  size_t asked_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::vector<Peer> arrived_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<std::string> events_ PENSTOCK_GUARDED_BY(mutex_);
 };
@@ -48,10 +55,20 @@ class GuestBook final : public Visitor {
 // A client's handshake in this protocol version, with the name "test 1.0".
 shm::DoorwayHandshake GoodHandshake();
 
+// A host's and its Python worker's handshakes, with the token "abc…p", place 3 and start 1.
+shm::DoorwayHost HostHandshake();
+shm::DoorwayWorker WorkerHandshake();
+
 // Connects and sends these bytes with a pidfd of this process.
 posix::Fd Enter(const std::string& path);
 absl::Status Say(const posix::Fd& socket, const void* bytes, size_t size);
 posix::Fd EnterAndSendHandshake(const std::string& path);
+template <typename Wire>
+posix::Fd EnterWith(const std::string& path, const Wire& handshake) {
+  posix::Fd socket = Enter(path);
+  PENSTOCK_CHECK(Say(socket, &handshake, sizeof(handshake)).ok());
+  return socket;
+}
 
 // Returns the next message as a Refused or a Welcome; an error for any other message, or after five
 // seconds.
