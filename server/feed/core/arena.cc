@@ -10,8 +10,7 @@ void Arena::Add(Slot& slot) {
 }
 
 void Arena::Remove(Slot& slot) {
-  if (slot.state == SlotState::kCached) Move(slot, SlotEvent::kForget);
-  PENSTOCK_CHECK(slot.state == SlotState::kFree);
+  Forget(slot);
   Leave(slot);
 }
 
@@ -27,6 +26,7 @@ Slot& Arena::Begin(const SlotKey& key, const Filling& filling) {
   ++slot.generation;
   slot.key = key;
   slot.filling = filling;
+  slot.keep = Keep::kYes;
   slot.rows.Reset(key.position.rows);
   PENSTOCK_CHECK(by_key_.emplace(key, &slot).second);
   return slot;
@@ -40,7 +40,7 @@ void Arena::Hold(Slot& slot) {
 void Arena::LetGo(Slot& slot) {
   PENSTOCK_CHECK(slot.holders > 0);
   if (--slot.holders > 0) return;
-  Move(slot, SlotEvent::kLastLetGo);
+  Move(slot, slot.keep == Keep::kYes ? SlotEvent::kLastLetGo : SlotEvent::kDropped);
   if (slot.state == SlotState::kAbandoned) Drain(slot);
 }
 
@@ -51,6 +51,17 @@ void Arena::Filled(Slot& slot) {
 
 void Arena::Drain(Slot& slot) {
   if (slot.rows.given() == 0) Move(slot, SlotEvent::kDrained);
+}
+
+void Arena::Forget(Slot& slot) {
+  if (slot.state == SlotState::kCached) Move(slot, SlotEvent::kForget);
+  PENSTOCK_CHECK(slot.state == SlotState::kFree);
+}
+
+std::vector<Slot*> Arena::Unused() const {
+  std::vector<Slot*> unused(free_.begin(), free_.end());
+  unused.insert(unused.end(), cached_.begin(), cached_.end());
+  return unused;
 }
 
 SlotCounts Arena::Count() const {

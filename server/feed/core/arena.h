@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <list>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "server/feed/core/slot.h"
@@ -23,12 +24,17 @@ class Arena {
   // Takes a free slot, else the cached slot that has been unused for longest.
   Slot& Begin(const SlotKey& key, const Filling& filling);
   void Hold(Slot& slot);
-  // Removes one holder. The last one leaves a full slot cached, and a filling one abandoned or
-  // free.
+  // Removes one holder. The last one leaves a full slot cached, or free if it is not to be kept,
+  // and a filling one abandoned or free.
   void LetGo(Slot& slot);
   void Filled(Slot& slot);
   // Frees an abandoned slot once no worker has a row of it.
   void Drain(Slot& slot);
+
+  // Free slots, then cached ones, those held longest ago first.
+  std::vector<Slot*> Unused() const;
+  // Makes a cached slot free. **Requires**: free or cached
+  void Forget(Slot& slot);
 
   uint64_t size() const { return free_.size() + cached_.size() + held_ + filling_; }
   SlotCounts Count() const;

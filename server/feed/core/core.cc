@@ -58,6 +58,19 @@ bool Core::RemoveSlots(ArenaId arena, std::span<const SlotId> slots) {
   return true;
 }
 
+std::vector<SlotId> Core::Unused(ArenaId arena) const {
+  std::vector<SlotId> unused;
+  if (const Arena* known = Get(state_->arenas, arena))
+    for (const Slot* slot : known->Unused()) unused.push_back(slot->id);
+  return unused;
+}
+
+void Core::Forget(SlotId id) {
+  Slot* slot = Get(state_->slots, id);
+  PENSTOCK_CHECK(slot != nullptr);
+  slot->arena.Forget(*slot);
+}
+
 uint64_t Core::State::Reserved(const Arena* arena) const {
   uint64_t reserved = 0;
   for (const auto& [id, session] : sessions) {

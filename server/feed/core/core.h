@@ -10,6 +10,7 @@
 //   slots.
 // - Two sessions of one user that want the same position of one feed hold the same slot.
 // - A session's batches are announced in order, each once, when every row of the slot is done.
+// - A slot that is not to be kept is never cached.
 // - A slot is refilled only when it has no lease and no row of it is with a worker.
 // - A session's newest batch is less than kMaxWindow sequences ahead of its oldest unreleased one.
 #pragma once
@@ -49,6 +50,12 @@ enum class Turn {
   kNow,
   kLater,  // when others make room
   kNot,    // only after its own state changes
+};
+
+// Whether a full slot may be found again once nobody holds it.
+enum class Keep {
+  kYes,
+  kNo,  // its content is good only for those who already wait for it or hold it: it is an error
 };
 
 struct SessionSpec {
@@ -121,6 +128,10 @@ class Core {
   // too few would be left for the arena's windows. A slot belongs to one arena.
   void AddSlots(ArenaId arena, std::span<const SlotId> slots);
   bool RemoveSlots(ArenaId arena, std::span<const SlotId> slots);
+  // Slots whose content nobody uses: free ones, then cached ones, those held longest ago first.
+  std::vector<SlotId> Unused(ArenaId arena) const;
+  // What the slot holds can't be found again. The slot stays. **Requires**: Unused contains it.
+  void Forget(SlotId slot);
 
   // A session with nothing left of its epochs opens as finished. **Requires**: IsPossible(spec).
   // **Errors**: FailedPrecondition if the session is open already, or the arena has too few slots
@@ -170,7 +181,8 @@ class Core {
   // Call exactly one of these when all rows of a task from NextRow have ended. `cost`: how long
   // they occupied a worker or row copier; unset: the average.
   using Cost = std::optional<base::Duration>;
-  void RowDone(const RowTask& task, Cost cost = {});
+  // One row that is not to be kept is enough for its slot not to be.
+  void RowDone(const RowTask& task, Cost cost = {}, Keep keep = Keep::kYes);
   // Not decoded: given out again, before other rows of the user.
   void RowReturned(const RowTask& task, Cost cost = {});
   void RowRefused(const RowTask& task, Cost cost = {});  // … with the next attempt

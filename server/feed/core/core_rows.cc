@@ -43,10 +43,11 @@ Slot& Core::State::SlotOf(const RowTask& task) const {
   return *slot;
 }
 
-void Core::RowDone(const RowTask& task, Cost cost) {
+void Core::RowDone(const RowTask& task, Cost cost, Keep keep) {
   Slot& slot = state_->SlotOf(task);
   state_->ScheduleOf(slot.filling.fill_path).Ended(task, cost);
   slot.rows.Done(task.row, task.rows);
+  if (keep == Keep::kNo) slot.keep = Keep::kNo;
   if (State::FeedEntry* feed = Get(state_->feeds, task.feed)) {
     feed->counts.rows_decoded += task.rows;
     feed->counts.rows_replaced += task.attempt > 0 ? task.rows : 0;

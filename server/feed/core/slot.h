@@ -50,6 +50,7 @@ struct Slot {
   SlotKey key;
   Filling filling;
   RowLedger rows;
+  Keep keep = Keep::kYes;
   uint32_t holders = 0;
   std::vector<Session*> waiting;       // holders while it fills
   std::list<Slot*>::iterator in_list;  // position in the list of free or cached slots

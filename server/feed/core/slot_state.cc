@@ -11,10 +11,12 @@ std::optional<SlotState> Next(SlotState state, SlotEvent event) {
       if (event == SlotEvent::kHold) return SlotState::kFilling;
       if (event == SlotEvent::kFilled) return SlotState::kHeld;
       if (event == SlotEvent::kLastLetGo) return SlotState::kAbandoned;
+      if (event == SlotEvent::kDropped) return SlotState::kAbandoned;
       break;
     case SlotState::kHeld:
       if (event == SlotEvent::kHold) return SlotState::kHeld;
       if (event == SlotEvent::kLastLetGo) return SlotState::kCached;
+      if (event == SlotEvent::kDropped) return SlotState::kFree;
       break;
     case SlotState::kCached:
       if (event == SlotEvent::kHold) return SlotState::kHeld;

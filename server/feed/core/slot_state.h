@@ -19,6 +19,7 @@ enum class SlotEvent : uint32_t {
   kHold,       // another session holds it
   kFilled,     // its last row is done
   kLastLetGo,  // the last session released it
+  kDropped,    // … and its content must not be found again
   kDrained,    // no row of it is with a worker
   kForget,     // its content is no longer needed
 };

@@ -53,8 +53,10 @@ class World {
       core_.Tick(now_);
     } else if (what < 24) {
       MoveSlots();
-    } else if (what < 44) {
+    } else if (what < 40) {
       Lie();
+    } else if (what < 44) {
+      Forget();
     } else if (what < 400) {
       Give();
     } else if (what < 700) {
@@ -93,6 +95,18 @@ class World {
       slots += counts.slots;
     }
     ASSERT_EQ(slots, kArenas * kSlotsOfArena - removed_.size());
+    for (SlotId slot : Unused()) ASSERT_FALSE(held.contains(slot));
+  }
+
+  // Remembers which fillings nobody may see any more. Call it after each event.
+  void NoteWhatIsGone() {
+    for (SlotId slot : Unused()) {
+      const auto found = not_kept_.find(slot);
+      if (found != not_kept_.end() && found->second == generations_[slot]) {
+        gone_[slot] = found->second;
+        not_kept_.erase(found);
+      }
+    }
   }
 
   // Closes all sessions and answers all rows that workers have.
@@ -107,9 +121,27 @@ class World {
   uint64_t heard() const { return heard_; }
   uint64_t shared() const { return shared_; }
   uint64_t opened() const { return opened_; }
+  uint64_t forgotten() const { return forgotten_; }
+  uint64_t not_kept() const { return dropped_; }
 
  private:
   uint64_t Pick(uint64_t limit) { return random_() % limit; }
+
+  std::vector<SlotId> Unused() const {
+    std::vector<SlotId> unused;
+    for (uint32_t arena = 0; arena < kArenas; ++arena)
+      for (SlotId slot : core_.Unused(ArenaId(arena))) unused.push_back(slot);
+    return unused;
+  }
+
+  void Forget() {
+    const std::vector<SlotId> unused = Unused();
+    if (unused.empty()) return;
+    const SlotId slot = unused[Pick(unused.size())];
+    core_.Forget(slot);
+    gone_[slot] = generations_[slot];
+    ++forgotten_;
+  }
 
   std::map<SessionId, Known>::iterator Any() {
     return known_.empty() ? known_.end() : std::next(known_.begin(), Pick(known_.size()));
@@ -177,6 +209,8 @@ class World {
       EXPECT_FALSE(busy);
       removed_.push_back(slot);
       generations_.erase(slot);
+      not_kept_.erase(slot);
+      gone_.erase(slot);
     }
   }
 
@@ -230,6 +264,10 @@ class World {
       core_.RowReturned(task);
     } else if (how == 1) {
       core_.RowRefused(task);
+    } else if (how == 2) {
+      core_.RowDone(task, {}, Keep::kNo);
+      not_kept_[task.slot] = task.generation;
+      ++dropped_;
     } else {
       core_.RowDone(task);
     }
@@ -239,6 +277,9 @@ class World {
   void Hear() {
     for (const Announcement& a : core_.TakeAnnouncements()) {
       ++heard_;
+      const auto gone = gone_.find(a.slot);
+      EXPECT_FALSE(gone != gone_.end() && gone->second == a.generation)
+          << "a batch was announced that was to be forgotten";
       const auto session = known_.find(a.session);
       ASSERT_NE(session, known_.end());
       Known& known = session->second;
@@ -289,7 +330,8 @@ class World {
   std::vector<RowTask> with_workers_;
   std::map<SlotId, uint64_t> generations_;
   std::vector<SlotId> removed_;
-  uint64_t variant_ = 0, opened_ = 0, heard_ = 0, shared_ = 0;
+  std::map<SlotId, uint64_t> not_kept_, gone_;  // generations
+  uint64_t variant_ = 0, opened_ = 0, heard_ = 0, shared_ = 0, forgotten_ = 0, dropped_ = 0;
 };
 
 class RandomEventsTest : public ::testing::TestWithParam<uint64_t> {};
@@ -299,6 +341,7 @@ TEST_P(RandomEventsTest, WhatAlwaysHoldsHoldsAfterEveryEvent) {
 
   for (int event = 0; event < 25'000 && !HasFailure(); ++event) {
     world.Step();
+    world.NoteWhatIsGone();
     ASSERT_NO_FATAL_FAILURE(world.Check()) << "event " << event << " of seed " << GetParam();
   }
   world.WindDown();
@@ -307,6 +350,8 @@ TEST_P(RandomEventsTest, WhatAlwaysHoldsHoldsAfterEveryEvent) {
   EXPECT_GT(world.heard(), 500u);
   EXPECT_GT(world.shared(), 50u);
   EXPECT_GT(world.opened(), 50u);
+  EXPECT_GT(world.forgotten(), 50u);
+  EXPECT_GT(world.not_kept(), 50u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomEventsTest, ::testing::Values(1, 2, 3, 20261121));

@@ -16,6 +16,8 @@ const std::map<std::pair<State, Event>, State> kLegal = {
     {{State::kFilling, Event::kHold}, State::kFilling},
     {{State::kFilling, Event::kFilled}, State::kHeld},
     {{State::kFilling, Event::kLastLetGo}, State::kAbandoned},
+    {{State::kFilling, Event::kDropped}, State::kAbandoned},
+    {{State::kHeld, Event::kDropped}, State::kFree},
     {{State::kHeld, Event::kHold}, State::kHeld},
     {{State::kHeld, Event::kLastLetGo}, State::kCached},
     {{State::kCached, Event::kHold}, State::kHeld},
@@ -28,7 +30,7 @@ TEST(SlotStateTest, EveryPairThatIsNotListedIsIllegal) {
   for (State state :
        {State::kFree, State::kFilling, State::kHeld, State::kCached, State::kAbandoned}) {
     for (Event event : {Event::kBegin, Event::kHold, Event::kFilled, Event::kLastLetGo,
-                        Event::kDrained, Event::kForget}) {
+                        Event::kDropped, Event::kDrained, Event::kForget}) {
       const auto legal = kLegal.find({state, event});
       const std::optional<State> next = Next(state, event);
 

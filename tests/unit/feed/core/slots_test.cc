@@ -257,6 +257,82 @@ TEST_F(SlotsTest, AFillingSlotGoesOnForThoseWhoStillWantIt) {
   EXPECT_EQ(harness_.announced[stays].size(), 1u);
 }
 
+TEST_F(SlotsTest, ASlotThatIsNotToBeKeptIsNotFoundOnceItIsReleased) {
+  harness_.AddSlots(2);
+  const SessionId first = harness_.Open(1, Harness::Spec(1000, 2, 1));
+  harness_.core.RowDone(harness_.Give(), {}, Keep::kNo);  // one row is enough
+  harness_.core.RowDone(harness_.Give());
+  harness_.Hear();
+  const SessionId beside = harness_.Open(2, Harness::Spec(1000, 2, 1));
+  harness_.Hear();
+  EXPECT_EQ(harness_.announced[beside].size(), 1u) << "while it is held, it is shared";
+  harness_.core.CloseSession(first);
+  harness_.core.CloseSession(beside);
+  EXPECT_EQ(harness_.core.Count(kArena).cached, 0u);
+
+  harness_.Open(3, Harness::Spec(1000, 2, 1));
+
+  EXPECT_EQ(harness_.Decode(), 2u);
+  harness_.core.CloseSession(SessionId(3));
+  EXPECT_EQ(harness_.core.Count(kArena).cached, 1u) << "the next filling is kept again";
+}
+
+TEST_F(SlotsTest, ASlotThatIsNotToBeKeptAndIsAbandonedIsFreedLikeOthers) {
+  harness_.AddSlots(1);
+  harness_.Open(1, Harness::Spec(1000, 2, 1));
+  const RowTask bad = harness_.Give(), other = harness_.Give();
+  harness_.core.RowDone(bad, {}, Keep::kNo);
+  harness_.core.CloseSession(SessionId(1));
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 1u);
+
+  harness_.core.RowDone(other, {}, Keep::kNo);
+
+  EXPECT_EQ(harness_.core.Count(kArena).filling, 0u);
+  EXPECT_EQ(harness_.core.Unused(kArena).size(), 1u);
+}
+
+TEST_F(SlotsTest, UnusedSlotsAreTheFreeOnesThenThoseHeldLongestAgo) {
+  harness_.AddSlots(5);
+  const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 4));
+  harness_.Decode();
+  ASSERT_TRUE(harness_.Take(session, 4).ok());
+  const std::vector<Announcement> announced = harness_.announced[session];
+  harness_.core.DetachSession(session);
+  for (uint64_t sequence : {2, 1}) ASSERT_TRUE(harness_.Release(session, sequence).ok());
+
+  EXPECT_THAT(harness_.core.Unused(kArena),
+              ElementsAre(harness_.slots[4], announced[1].slot, announced[0].slot));
+  EXPECT_TRUE(harness_.core.Unused(ArenaId(9)).empty());
+}
+
+TEST_F(SlotsTest, WhatAForgottenSlotHeldIsMadeAgainAndTheSlotStays) {
+  harness_.AddSlots(1);
+  harness_.Open(1, Harness::Spec(1000, 1, 1));
+  harness_.Decode();
+  harness_.core.CloseSession(SessionId(1));
+  ASSERT_EQ(harness_.core.Count(kArena).cached, 1u);
+
+  harness_.core.Forget(harness_.slots[0]);
+  harness_.core.Forget(harness_.slots[0]);  // free ones may be forgotten, too
+
+  EXPECT_EQ(harness_.core.Count(kArena).cached, 0u);
+  harness_.Open(2, Harness::Spec(1000, 1, 1));
+  EXPECT_EQ(harness_.Decode(), 1u);
+}
+
+using SlotsDeathTest = SlotsTest;
+
+TEST_F(SlotsDeathTest, ASlotInUseIsNotForgotten) {
+  harness_.AddSlots(1);
+  harness_.Open(1, Harness::Spec(1000, 1, 1));
+  const RowTask row = harness_.Give();
+  EXPECT_DEATH(harness_.core.Forget(row.slot), "kFree");
+
+  harness_.core.RowDone(row);
+
+  EXPECT_DEATH(harness_.core.Forget(row.slot), "kFree");
+}
+
 TEST_F(SlotsTest, CountsCoverAllArenas) {
   harness_.AddSlots(3);
   harness_.AddSlots(2, ArenaId(2));
