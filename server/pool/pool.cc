@@ -10,25 +10,20 @@
 namespace penstock::pool {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kCacheLine = 64;
 // Slots per segment, unless more are needed at once: small slots need no large segment.
 constexpr uint64_t kMostSlots = 64;
 
-uint64_t RoundUp(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+absl::StatusOr<posix::Mapping> MapWhole(const Segment& segment, const SlotLayout& layout) {
+  absl::StatusOr<posix::Mapping> mapping =
+      posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite);
+  if (mapping.ok() || !layout.sparse()) return mapping;
+  return absl::Status(
+      mapping.status().code(),
+      absl::StrCat(mapping.status().message(),
+                   "; lower max_batch_bytes, or raise the limit of addresses (ulimit -v)"));
+}
 
 }  // namespace
-
-SlotLayout LayOut(const std::vector<uint64_t>& row_bytes, uint32_t rows) {
-  SlotLayout layout;
-  for (const uint64_t bytes : row_bytes) {
-    layout.blocks.push_back({.offset = layout.labels_offset, .row_bytes = bytes});
-    layout.labels_offset = RoundUp(layout.labels_offset + bytes * rows, kCacheLine);
-  }
-  layout.ids_offset = RoundUp(layout.labels_offset + rows * sizeof(int64_t), kCacheLine);
-  layout.slot_bytes = RoundUp(layout.ids_offset + rows * sizeof(uint64_t), kPage);
-  return layout;
-}
 
 Pool::Pool(Options options, Listener listener)
     : options_(std::move(options)), listener_(std::move(listener)) {}
@@ -97,10 +92,10 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   segment.arena = arena_id;
   segment.user = arenas_[arena_id].user;
   segment.bytes = piece.bytes;
+  segment.charged_bytes = piece.bytes / layout.slot_bytes * layout.promised_bytes();
   segment.memory = std::move(piece.memory);
   PENSTOCK_ASSIGN_OR_RETURN(segment.read_only, posix::ReadOnlyView(segment.memory));
-  PENSTOCK_ASSIGN_OR_RETURN(segment.mapping, posix::Mapping::Map(segment.memory, segment.bytes,
-                                                                 posix::Access::kReadWrite));
+  PENSTOCK_ASSIGN_OR_RETURN(segment.mapping, MapWhole(segment, layout));
 
   const uint64_t slots = segment.bytes / layout.slot_bytes;
   for (uint64_t place = 0; place < slots; ++place)
@@ -111,7 +106,8 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
     places_[next_slot_++] = {segment.id, offset, segment.mapping.data() + offset, layout};
   }
   ++next_segment_;
-  segment_bytes_ += segment.bytes;
+  charged_bytes_ += segment.charged_bytes;
+  address_bytes_ += segment.bytes;
   arenas_[arena_id].slots += slots;
   const bool fresh = segments_.emplace(segment.id, std::move(segment)).second;
   PENSTOCK_CHECK(fresh);
@@ -120,26 +116,28 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
 }
 
 // Prefers preallocated memory if a piece holds at least one slot; the caller asks again for the
-// slots still missing.
+// slots still missing. Sparse slots don't use it, because most of it would be beyond their grants.
 absl::StatusOr<Spares::SparePiece> Pool::MemoryFor(uint64_t arena_id, uint64_t wanted) {
-  const uint64_t slot_bytes = arenas_[arena_id].layout.slot_bytes;
-  if (slot_bytes > options_.max_bytes / wanted)
+  const SlotLayout layout = arenas_[arena_id].layout;
+  if (layout.promised_bytes() > options_.max_bytes / wanted)
     return DoesNotFit(arenas_[arena_id], wanted, Left());
-  if (std::optional<Spares::SparePiece> spare = spares_.Take(slot_bytes)) return *std::move(spare);
+  if (layout.sparse()) {
+    PENSTOCK_RETURN_IF_ERROR(CheckAddresses(layout, wanted));
+  } else if (std::optional<Spares::SparePiece> spare = spares_.Take(layout.slot_bytes)) {
+    return *std::move(spare);
+  }
 
-  FreeUntil(wanted * slot_bytes, arena_id);
+  FreeUntil(wanted * layout.promised_bytes(), arena_id);
   const uint64_t slots = SlotsToMake(arenas_[arena_id], wanted);
   if (slots == 0) return DoesNotFit(arenas_[arena_id], wanted, Left());
-  Spares::SparePiece piece{.memory = {}, .bytes = slots * slot_bytes};
+  Spares::SparePiece piece{.memory = {}, .bytes = slots * layout.slot_bytes};
   PENSTOCK_ASSIGN_OR_RETURN(piece.memory, posix::MakeMemory("penstock-segment", piece.bytes));
   return piece;
 }
 
 // As many slots as a segment of the usual size holds, but at least `wanted` and at most what fits.
 uint64_t Pool::SlotsToMake(const SegmentArena& arena, uint64_t wanted) const {
-  uint64_t headroom = Left();
-  if (options_.available_bytes) headroom = std::min(headroom, options_.available_bytes());
-  const uint64_t fits = headroom / arena.layout.slot_bytes;
+  const uint64_t fits = Headroom() / arena.layout.promised_bytes();
   if (fits < wanted) return 0;
   const uint64_t usual = std::min(options_.segment_bytes / arena.layout.slot_bytes, kMostSlots);
   return std::clamp(usual, wanted, fits);
@@ -152,20 +150,20 @@ absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64
                            " available");
   uint64_t of_others = 0;
   for (const auto& [id, segment] : segments_)
-    if (segment.user != arena.user) of_others += segment.bytes;
+    if (segment.user != arena.user) of_others += segment.charged_bytes;
   const std::string others =
       of_others == 0 ? ""
                      : absl::StrCat("; other users have ", base::FormatBytes(of_others),
                                     " (limits.max_pool_per_user bounds each user's share)");
   return absl::ResourceExhaustedError(absl::StrCat(
       "the session's prefetch window needs ", wanted, " more slots of ",
-      base::FormatBytes(arena.layout.slot_bytes), "; open sessions leave ", base::FormatBytes(left),
-      " of the pool's ", base::FormatBytes(options_.max_bytes), others, machine,
-      "; ask for a smaller window or batch, close sessions, or raise pool.max"));
+      base::FormatBytes(arena.layout.promised_bytes()), "; open sessions leave ",
+      base::FormatBytes(left), " of the pool's ", base::FormatBytes(options_.max_bytes), others,
+      machine, "; ask for a smaller window or batch, close sessions, or raise pool.max"));
 }
 
-// Frees preallocated memory, then segments that other arenas can spare, oldest first, until `bytes`
-// are left.
+// Frees preallocated memory, then segments that other arenas can spare, oldest first, then what
+// unused sparse slots were granted, until `bytes` are left.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
   while (Left() < bytes && !spares_.empty()) spares_.Drop();
   std::vector<SegmentId> ids;
@@ -177,6 +175,7 @@ void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
     if (segment.arena == for_arena) continue;
     if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id);
   }
+  if (Left() < bytes) GiveBackUnused(bytes - Left());
 }
 
 // Frees segments of arenas without reservations, those idle for longest first.
@@ -202,12 +201,18 @@ bool Pool::GiveUp(SegmentId id) {
   PENSTOCK_FAILPOINT("pool.pages_given_back");
   for (uint32_t slot : found->second.slots) places_.erase(slot);
   arenas_[found->second.arena].slots -= found->second.slots.size();
-  segment_bytes_ -= found->second.bytes;
+  charged_bytes_ -= found->second.charged_bytes;
+  address_bytes_ -= found->second.bytes;
   segments_.erase(found);
   return true;
 }
 
-uint64_t Pool::Left() const { return options_.max_bytes - segment_bytes_ - spares_.bytes(); }
+uint64_t Pool::Left() const { return options_.max_bytes - charged_bytes_ - spares_.bytes(); }
+
+uint64_t Pool::Headroom() const {
+  if (!options_.available_bytes) return Left();
+  return std::min(Left(), options_.available_bytes());
+}
 
 const SlotPlace& Pool::Place(uint32_t slot) const {
   const auto found = places_.find(slot);
@@ -223,10 +228,10 @@ const Segment* Pool::Find(SegmentId segment) const {
 Usage Pool::Used() const {
   Usage usage;
   usage.max_bytes = options_.max_bytes;
-  usage.segment_bytes = segment_bytes_ + spares_.bytes();
+  usage.segment_bytes = charged_bytes_ + spares_.bytes();
   usage.segments = static_cast<uint32_t>(segments_.size());
   for (const SegmentArena& arena : arenas_) {
-    usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;
+    usage.reserved_bytes += arena.reserved * arena.layout.promised_bytes();
     usage.slots += static_cast<uint32_t>(arena.slots);
   }
   return usage;
@@ -236,13 +241,13 @@ std::map<uint32_t, Usage> Pool::UsedByUser() const {
   std::map<uint32_t, Usage> users;
   for (const auto& [id, segment] : segments_) {
     Usage& usage = users[arenas_[segment.arena].user];
-    usage.segment_bytes += segment.bytes;
+    usage.segment_bytes += segment.charged_bytes;
     ++usage.segments;
   }
   for (const SegmentArena& arena : arenas_) {
     if (arena.slots == 0 && arena.reserved == 0) continue;
     Usage& usage = users[arena.user];
-    usage.reserved_bytes += arena.reserved * arena.layout.slot_bytes;
+    usage.reserved_bytes += arena.reserved * arena.layout.promised_bytes();
     usage.slots += static_cast<uint32_t>(arena.slots);
   }
   return users;

@@ -6,6 +6,9 @@
 // Sessions reserve their slots when they open, so a session that does not fit is refused then, with
 // the numbers, and nothing waits for memory later.
 //
+// Sparse slots (slot_layout.h) are reserved like all others, but what is promised then is only
+// their labels and ids. Memory for the batch itself is granted later, and may be refused.
+//
 // **Thread safety**: owned and called by one thread, the runner's.
 #pragma once
 
@@ -32,7 +35,8 @@ struct Segment {
   SegmentId id;
   uint64_t arena = 0;
   uint32_t user = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;                // mapped
+  uint64_t charged_bytes = 0;        // of the budget; less than `bytes` if its slots are sparse
   std::vector<uint32_t> slots = {};  // ids, by ascending offset
   posix::Fd memory = {};
   posix::Fd read_only = {};  // the descriptor for consumers
@@ -45,12 +49,15 @@ struct SlotPlace {
   uint64_t offset = 0;
   std::byte* data = nullptr;
   SlotLayout layout;
+  uint64_t granted = 0;  // bytes of the made batch that may be written; whole pages
 
   std::byte* Row(size_t block, uint32_t row) const {
     return data + layout.blocks[block].offset + row * layout.blocks[block].row_bytes;
   }
 };
 
+// Of sparse slots, `segment_bytes` includes what is promised and granted, and `reserved_bytes` only
+// what is promised.
 struct Usage {
   uint64_t max_bytes = 0, segment_bytes = 0, reserved_bytes = 0;
   uint32_t segments = 0, slots = 0;
@@ -61,6 +68,9 @@ class Pool {
   // The most segments that are kept for arenas without reservations. Each takes two descriptors and
   // a mapping of the daemon, however small it is.
   static constexpr size_t kMostIdleSegments = 64;
+  // The most addresses of the segments together when a sparse one is added. The daemon maps
+  // segments whole; a process has 128 TiB on x86-64.
+  static constexpr uint64_t kMostAddressBytes = uint64_t{64} << 40;
 
   struct Options {
     uint64_t max_bytes = 0;
@@ -71,10 +81,14 @@ class Pool {
   };
   // `made` is called for each new segment; if it fails, the segment is dropped. `give_up` asks
   // whether a segment may go: it returns true if none of its slots is in use, and must then forget
-  // its slots and id everywhere.
+  // its slots and id everywhere. `unused` returns the slots of a sparse arena whose content nobody
+  // uses, those to be lost first; `forget` says that the content of one of these is being lost.
+  // Without these two, a granted byte returns only with its segment.
   struct Listener {
     std::function<absl::Status(const Segment&)> made;
     std::function<bool(const Segment&)> give_up;
+    std::function<std::vector<uint32_t>(uint64_t arena)> unused = {};
+    std::function<void(uint32_t slot)> forget = {};
   };
 
   Pool(Options options, Listener listener);
@@ -93,6 +107,15 @@ class Pool {
   // **Errors**: ResourceExhausted says how much is needed, left and held by others, and what to do.
   absl::Status Reserve(uint64_t arena, uint32_t window);
   void Unreserve(uint64_t arena, uint32_t window, base::TimePoint now);
+
+  // Grants a sparse slot memory for a made batch of at least `bytes`; Place(slot).granted says how
+  // much it has then. A grant never shrinks while the slot is in use, and nothing moves. If the
+  // pool is full, it first frees what nobody uses, of all users. **Requires**: a live, sparse slot.
+  //
+  // **Errors**: InvalidArgument if the slot has no room for as much; ResourceExhausted if the pool
+  // or the machine has no memory left. Both say the numbers and what to do, and change no grant of
+  // a slot that is in use.
+  absl::Status Grant(uint32_t slot, uint64_t bytes);
 
   // Frees the segments of arenas that have had no reservation for `idle`.
   void Tick(base::TimePoint now, base::Duration idle);
@@ -119,6 +142,12 @@ class Pool {
   void FreeIdleBeyond(size_t most);
   bool GiveUp(SegmentId id);
   uint64_t Left() const;
+  uint64_t Headroom() const;  // … that the machine has, too
+
+  absl::Status CannotGrant(uint32_t user, uint64_t granted, uint64_t more) const;
+  void GiveBackUnused(uint64_t bytes);
+  uint64_t GiveBack(SlotPlace& place);
+  absl::Status CheckAddresses(const SlotLayout& layout, uint64_t wanted) const;
 
   Options options_;
   Listener listener_;
@@ -126,7 +155,7 @@ class Pool {
   std::map<SegmentId, Segment> segments_;
   Spares spares_;
   std::unordered_map<uint32_t, SlotPlace> places_;  // of live segments, by slot id
-  uint64_t segment_bytes_ = 0;                      // of live segments
+  uint64_t charged_bytes_ = 0, address_bytes_ = 0;  // of live segments
   uint32_t next_segment_ = 1, next_slot_ = 0;       // never reused
 };
 

@@ -21,7 +21,9 @@ Engine::Engine(Options options, SendToPeer send)
     : options_(std::move(options)),
       segments_(send),
       pool_(options_.pool, {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
-                            .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
+                            .give_up = [this](const pool::Segment& s) { return GiveUp(s); },
+                            .unused = [this](uint64_t arena) { return UnusedSlots(arena); },
+                            .forget = [this](uint32_t slot) { core_.Forget(SlotId(slot)); }}),
       worker_filler_(
           workers_, core_, pool_,
           {.budget = options_.workers.budget, .back_off = options_.workers.back_off},
@@ -178,6 +180,12 @@ bool Engine::GiveUp(const pool::Segment& segment) {
   gpus_.ForgetSegment(segment.id.value());
   segments_.Gone(segment.id);
   return true;
+}
+
+std::vector<uint32_t> Engine::UnusedSlots(uint64_t arena) const {
+  std::vector<uint32_t> unused;
+  for (const SlotId slot : core_.Unused(ArenaId(arena))) unused.push_back(slot.value());
+  return unused;
 }
 
 // ---- Views ----

@@ -117,6 +117,7 @@ class Engine {
   RowDispatch::Events DispatchEvents();
   absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
+  std::vector<uint32_t> UnusedSlots(uint64_t arena) const;
   void FollowDemand(base::TimePoint now);
   void Tidy(base::TimePoint now);
 

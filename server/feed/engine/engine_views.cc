@@ -189,7 +189,9 @@ std::vector<uint64_t> EngineViews::SamplesInSlots(const DatasetState* dataset) c
   of_.core.ForEachSlot([&](SlotId slot, FeedId feed) {
     if (!feeds.contains(feed)) return;
     const pool::SlotPlace& place = of_.pool.Place(slot.value());
-    for (uint64_t at = place.layout.ids_offset; at + sizeof(uint64_t) <= place.layout.slot_bytes;
+    // Not beyond: the system allocates pages even for reads of a sparse slot's empty part.
+    const uint64_t end = place.layout.promised_bytes();
+    for (uint64_t at = place.layout.ids_offset; at + sizeof(uint64_t) <= end;
          at += sizeof(uint64_t)) {
       uint64_t sample = 0;
       std::memcpy(&sample, place.data + at, sizeof(sample));

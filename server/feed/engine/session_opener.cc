@@ -48,13 +48,15 @@ Applicant SessionOpener::ToApplicant(const Opening& opening) const {
   const OpenRequest& request = opening.request;
   const SessionTable::Held held = parts_.sessions.HeldBy(request.user);
   Applicant applicant = {.user = request.user,
-                         .window_bytes = request.window * opening.layout.slot_bytes,
+                         .window_bytes = request.window * opening.layout.promised_bytes(),
                          .sessions = held.sessions,
                          .open_window_bytes = held.window_bytes,
                          .all_sessions = parts_.sessions.trainers(),
                          .pool_bytes = parts_.pool.Used().max_bytes};
-  for (const SlotId slot : parts_.rows.LeftBehind(UserId(request.user), parts_.core))
-    applicant.left_behind_bytes += parts_.pool.Place(slot.value()).layout.slot_bytes;
+  for (const SlotId slot : parts_.rows.LeftBehind(UserId(request.user), parts_.core)) {
+    const pool::SlotPlace& place = parts_.pool.Place(slot.value());
+    applicant.left_behind_bytes += place.layout.promised_bytes() + place.granted;
+  }
   return applicant;
 }
 
@@ -95,7 +97,7 @@ absl::StatusOr<session::Grant> SessionOpener::OpenNow(
   const uint64_t id = parts_.sessions.NextId();
   session::Grant grant = MakeGrant(opening, id);
   SessionRecord session = {.request = request,
-                           .slot_bytes = opening.layout.slot_bytes,
+                           .slot_bytes = opening.layout.promised_bytes(),
                            .arena = arena,
                            .feed = std::move(feed),
                            .delivery = nullptr,

@@ -25,7 +25,7 @@ namespace penstock::feed {
 
 struct SessionRecord {
   OpenRequest request;
-  uint64_t slot_bytes = 0;
+  uint64_t slot_bytes = 0;  // of the pool, promised for each slot of its window
   uint64_t arena = 0;
   std::shared_ptr<Feed> feed;
   std::unique_ptr<exporting::BatchDelivery> delivery;
