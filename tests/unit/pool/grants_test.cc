@@ -216,8 +216,7 @@ TEST_F(GrantsTest, GrantsGoWithTheirSegment) {
 
 TEST_F(GrantsTest, PreallocatedMemoryMakesRoomButIsNotUsedForSparseSlots) {
   Pool::Options options;
-  options.max_bytes = options.preallocate_bytes = 128 * kKiB;
-  options.segment_bytes = 128 * kKiB;
+  options.max_bytes = options.preallocate_bytes = options.segment_bytes = 4 * kMiB;
   pool_.emplace(options, Pool::Listener{.made =
                                             [this](const Segment& s) {
                                               made_.push_back(s.id);
@@ -226,11 +225,13 @@ TEST_F(GrantsTest, PreallocatedMemoryMakesRoomButIsNotUsedForSparseSlots) {
                                         .give_up = [](const Segment&) { return false; }});
   ASSERT_TRUE(pool_->Preallocate().ok());
 
-  const uint32_t slot = Open(kUser, 1)[0];
-  ASSERT_TRUE(pool_->Grant(slot, 64 * kKiB).ok());
+  const std::vector<uint32_t> slots = Open(kUser, 3);
 
-  EXPECT_EQ(Charged(), 68 * kKiB);
-  EXPECT_FALSE(pool_->Grant(slot, 128 * kKiB).ok());  // nobody to ask what is unused
+  EXPECT_EQ(PagesOf(pool_->Find(made_[0])->memory), 0u);
+  EXPECT_EQ(Charged(), 3 * kPage);
+  EXPECT_TRUE(pool_->Grant(slots[0], 2 * kMiB - kPage).ok());
+  EXPECT_TRUE(pool_->Grant(slots[1], 2 * kMiB - 2 * kPage).ok());  // all that is left
+  EXPECT_FALSE(pool_->Grant(slots[2], kPage).ok());                // nobody to ask what is unused
 }
 
 TEST_F(GrantsTest, TheLargestWindowOfTheLargestBatchesTakesNoMemory) {

@@ -270,11 +270,11 @@ TEST_F(SlotsTest, ASlotThatIsNotToBeKeptIsNotFoundOnceItIsReleased) {
   harness_.core.CloseSession(beside);
   EXPECT_EQ(harness_.core.Count(kArena).cached, 0u);
 
-  harness_.Open(3, Harness::Spec(1000, 2, 1));
+  harness_.Open(3, Harness::Spec(1000, 2, 2));
 
-  EXPECT_EQ(harness_.Decode(), 2u);
+  EXPECT_EQ(harness_.Decode(), 4u);
   harness_.core.CloseSession(SessionId(3));
-  EXPECT_EQ(harness_.core.Count(kArena).cached, 1u) << "the next filling is kept again";
+  EXPECT_EQ(harness_.core.Count(kArena).cached, 2u) << "its next filling is kept again";
 }
 
 TEST_F(SlotsTest, ASlotThatIsNotToBeKeptAndIsAbandonedIsFreedLikeOthers) {
