@@ -43,6 +43,8 @@ MAY_USE = {
     "server/workers": COMMON | {"common/sandbox", "server/decode", "server/unpack",
                                 "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
+    # Hosts and their Python workers, which other processes fork.
+    "server/pyworkers": COMMON,
     "server/copy": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
     "server/pool": COMMON,
     "server/export": COMMON | {"common/cuda"},
@@ -65,7 +67,10 @@ MAY_USE = {
 }
 
 # Pure by contract although their folder isn't. They and everything they include may use only these.
-PURE = {"server/feed/core/core.h": {"common/base", "server/plan", "server/feed"},
+PURE = {"server/pyworkers/host_state.cc": {"common/base", "server/pyworkers"},
+        "server/pyworkers/place_state.cc": {"common/base", "common/posix/process.h", "common/posix/fd.h",
+                                            "server/pyworkers"},
+        "server/feed/core/core.h": {"common/base", "server/plan", "server/feed"},
         "server/feed/core/core.cc": {"common/base", "server/plan", "server/feed"},
         "server/feed/stats/flow.cc": {"common/base", "server/feed"},
         "server/feed/stats/trace_text.cc": {"common/base", "server/feed"},

@@ -1,0 +1,26 @@
+// Limits of hosts and Python workers. Those that both processes need are in common/shm.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "common/base/back_off.h"
+#include "common/base/clock.h"
+
+namespace penstock::pyworkers {
+
+// How long a trainer has to fork a host before another trainer is asked as well; then, how long the
+// forked host has to enter.
+inline constexpr base::Duration kHostEntersWithin = std::chrono::seconds(10);
+// Hosts of a dataset that fail in a row before its feeds fail.
+inline constexpr uint32_t kMaxFailedHosts = 3;
+// How long a host stays without a session of its dataset.
+inline constexpr base::Duration kKeepUnusedHost = std::chrono::seconds(30);
+
+// The pause before a host is asked for again, or a worker is started again at its place.
+inline constexpr base::BackOff::Options kStartAgain = {.first = std::chrono::milliseconds(100),
+                                                       .longest = std::chrono::seconds(10)};
+// How long a dead worker's place waits for the host to say how the worker ended.
+inline constexpr base::Duration kAwaitWords = std::chrono::milliseconds(200);
+
+}  // namespace penstock::pyworkers
