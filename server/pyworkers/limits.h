@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "common/base/back_off.h"
@@ -22,5 +23,10 @@ inline constexpr base::BackOff::Options kStartAgain = {.first = std::chrono::mil
                                                        .longest = std::chrono::seconds(10)};
 // How long a dead worker's place waits for the host to say how the worker ended.
 inline constexpr base::Duration kAwaitWords = std::chrono::milliseconds(200);
+
+// Batches that a worker has at once: the one in hand, and the next one.
+inline constexpr size_t kMaxInHand = 2;
+// How often a batch may ask for more room. An honest worker asks once, for all that it needs.
+inline constexpr uint32_t kMaxRoomAsked = 4;
 
 }  // namespace penstock::pyworkers

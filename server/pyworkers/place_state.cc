@@ -1,7 +1,5 @@
 #include "server/pyworkers/place_state.h"
 
-#include <algorithm>
-
 #include "common/base/check.h"
 
 namespace penstock::pyworkers {
@@ -64,10 +62,8 @@ bool PlaceLife::Enter(uint32_t start) {
   return true;
 }
 
-void PlaceLife::NoteReady(base::TimePoint now) {
-  if (state_ != PlaceState::kEntered) return;
-  Apply(PlaceEvent::kReady);
-  ready_at_ = now;
+void PlaceLife::NoteReady() {
+  if (state_ == PlaceState::kEntered) Apply(PlaceEvent::kReady);
 }
 
 bool PlaceLife::Condemn(KillCause cause) {
@@ -80,8 +76,7 @@ bool PlaceLife::Condemn(KillCause cause) {
 bool PlaceLife::CheckTimeOuts(base::TimePoint now, std::optional<base::TimePoint> progress,
                               base::Duration timeout) {
   if (state_ == PlaceState::kReady) {
-    // A batch may be given before the worker is ready.
-    const bool in_time = !progress || now - std::max(*progress, ready_at_) <= timeout;
+    const bool in_time = !progress || now - *progress <= timeout;
     return !in_time && Condemn(KillCause::kNoProgress);
   }
   return now - asked_at_ > start_timeout_ && Condemn(KillCause::kNotReady);

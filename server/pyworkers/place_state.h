@@ -59,7 +59,7 @@ class PlaceLife {
   // A process says that it is this start. False: it is not the one asked for, or is to be killed.
   bool Enter(uint32_t start);
   // Counts once, and only after Enter.
-  void NoteReady(base::TimePoint now);
+  void NoteReady();
   // It made a batch: the next one may be started at once.
   void Worked() { back_off_.Reset(); }
 
@@ -83,7 +83,7 @@ class PlaceLife {
   PlaceState state_ = PlaceState::kEmpty;
   uint32_t start_ = 0;
   KillCause kill_cause_ = KillCause::kNone;
-  base::TimePoint asked_at_{}, ready_at_{}, ended_at_{};
+  base::TimePoint asked_at_{}, ended_at_{};
   base::TimePoint ask_after_ = base::TimePoint::min();
   base::BackOff back_off_{kStartAgain};
 };

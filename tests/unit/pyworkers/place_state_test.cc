@@ -19,7 +19,7 @@ constexpr base::Duration kTimeout = 60s;
 PlaceLife ReadyPlace() {
   PlaceLife place(kStartTimeout);
   EXPECT_TRUE(place.Enter(place.Ask(kAskedAt)));
-  place.NoteReady(kAskedAt);
+  place.NoteReady();
   return place;
 }
 
@@ -128,15 +128,6 @@ TEST(PlaceLifeTest, OnlyAWorkerWithABatchMustMakeProgress) {
   EXPECT_EQ(place.kill_cause(), KillCause::kNoProgress);
 }
 
-TEST(PlaceLifeTest, ABatchGivenBeforeTheWorkerWasReadyHasItsTimeFromThenOn) {
-  PlaceLife place(kStartTimeout);
-  ASSERT_TRUE(place.Enter(place.Ask(kAskedAt)));
-  place.NoteReady(kAskedAt + 9s);
-
-  EXPECT_FALSE(place.CheckTimeOuts(kAskedAt + 9s + 2s, kAskedAt, /*timeout=*/2s));
-  EXPECT_TRUE(place.CheckTimeOuts(kAskedAt + 9s + 2s + 1ns, kAskedAt, 2s));
-}
-
 TEST(PlaceLifeTest, TheFirstCauseOfAKillCountsAndTheNextStartHasNone) {
   PlaceLife place = ReadyPlace();
   EXPECT_TRUE(place.Condemn(KillCause::kBroken));
@@ -183,7 +174,7 @@ TEST(PlaceLifeTest, UnderRandomEventsStartsAreNewAndNoProcessFollowsOneThatLives
           }
           break;
         case 2:
-          place.NoteReady(now);
+          place.NoteReady();
           break;
         case 3:
           if (place.CheckTimeOuts(now, now - std::chrono::seconds(random() % 90), kTimeout)) {
