@@ -59,6 +59,10 @@ bool IsGone(const Fd& pidfd) {
   return ready > 0 && (entry.revents & POLLIN) != 0;
 }
 
+void KillBehind(const Fd& pidfd) {
+  ::syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0);
+}
+
 std::string Describe(const Exit& exit) {
   if (!exit.signalled) return absl::StrCat("ended with exit code ", exit.code);
   const char* name = ::sigdescr_np(exit.code);

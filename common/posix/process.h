@@ -29,6 +29,10 @@ char StateOf(pid_t process);
 // Whether the process behind a pidfd is gone. Never waits.
 bool IsGone(const Fd& pidfd);
 
+// Sends SIGKILL to the process behind a pidfd. Does nothing if it is gone, or if this process may
+// not signal it, as when it is in a PID namespace beside ours.
+void KillBehind(const Fd& pidfd);
+
 // Makes this process non-dumpable: other processes of its user can neither attach to it nor read or
 // write its memory, and it leaves no core file. Its /proc then belongs to root, but it can still
 // use /proc/self itself. Programs that it starts are not affected.

@@ -49,12 +49,17 @@ class ChannelEndpoint {
   // **Errors**: as Push.
   absl::Status GiveRoom(uint64_t granted);
   bool awaits_room() const { return needed_ != 0; }
+  // **Requires**: in_hand() > 0.
+  uint64_t granted_to_oldest() const { return in_hand_.front().granted; }
 
   // The next answer, which is to the oldest request; nullopt: none yet. After kDone and kRaised
   // that request is no longer in hand.
   //
   // **Errors**: DataLoss: the answer is impossible. Permanent.
   absl::StatusOr<std::optional<shm::MakeAnswer>> Pop();
+
+  // Why the channel is broken; OK while it is not.
+  const absl::Status& status() const { return broken_; }
 
   // Resets event_to_daemon and asks the worker to notify it. Call it before the last Pop.
   void AwaitNotification();

@@ -26,6 +26,11 @@ inline constexpr base::Duration kAwaitWords = std::chrono::milliseconds(200);
 
 // Batches that a worker has at once: the one in hand, and the next one.
 inline constexpr size_t kMaxInHand = 2;
+// A worker has the next one at hand only if its batches take less than this. Otherwise the next one
+// waits for whichever worker is free first.
+inline constexpr base::Duration kShortBatch = std::chrono::milliseconds(5);
+// How long a batch may make no progress if its feed sets no limit.
+inline constexpr base::Duration kLongestStandstill = std::chrono::hours(1);
 // How often a batch may ask for more room. An honest worker asks once, for all that it needs.
 inline constexpr uint32_t kMaxRoomAsked = 4;
 

@@ -183,6 +183,16 @@ TEST(ChildTest, ALivingChildIsNotReapedAndADeadOneOnce) {
   EXPECT_FALSE(IsGone(living.pidfd()));
 }
 
+TEST(KillBehindTest, ItKillsTheProcessBehindAPidfdAndDoesNothingToOneThatIsGone) {
+  Child child = Start({"/bin/sleep", "60"});
+
+  KillBehind(child.pidfd());
+
+  ASSERT_TRUE(GoneWithin(child.pidfd(), 10'000));
+  EXPECT_EQ(child.Reap()->code, SIGKILL);
+  KillBehind(child.pidfd());
+}
+
 TEST(ChildTest, AKilledChildReportsItsSignal) {
   Child child = Start({"/bin/sleep", "60"});
 
