@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -62,7 +63,10 @@ void HostPage::WantStart(uint32_t place, uint32_t start) {
 }
 
 void HostPage::Kill(uint32_t place, uint32_t start) {
-  this->place(place).kill.store(start, std::memory_order_release);
+  std::atomic<uint32_t>& kill = this->place(place).kill;
+  if (known_[place].killed == start) return;
+  known_[place].killed = start;
+  kill.store(start, std::memory_order_release);
   posix::Notify(to_host_.sender);
 }
 

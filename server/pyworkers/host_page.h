@@ -45,7 +45,8 @@ class HostPage {
   const posix::Fd& event_to_host() const { return to_host_.receiver; }
   const posix::Fd& event_to_daemon() const { return to_daemon_; }
 
-  // Asks the host to fork start `start` of a place, or to kill it. **Requires**: place <
+  // Asks the host to fork start `start` of a place, or to kill it, which it is
+  // told once. **Requires**: place <
   // kMaxPythonWorkers; starts are asked for one after the other.
   void WantStart(uint32_t place, uint32_t start);
   void Kill(uint32_t place, uint32_t start);
@@ -70,7 +71,7 @@ class HostPage {
 
   // What we asked for and last saw at a place, kept here because the host can write to its page.
   struct KnownPlace {
-    uint32_t wanted = 0, starts = 0, ended = 0;
+    uint32_t wanted = 0, starts = 0, ended = 0, killed = 0;
   };
 
   posix::Fd memory_;

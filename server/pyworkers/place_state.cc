@@ -35,6 +35,7 @@ std::string Describe(KillCause cause, const std::optional<posix::Exit>& exit) {
       return "killed because a sample took too long";
     case KillCause::kBroken:
       return "killed because it corrupted its channel";
+    case KillCause::kLeft:
     case KillCause::kNone:
       break;
   }
@@ -68,7 +69,7 @@ void PlaceLife::NoteReady() {
 
 bool PlaceLife::Condemn(KillCause cause) {
   if (kill_cause_ != KillCause::kNone) return false;
-  if (state_ == PlaceState::kEmpty || state_ == PlaceState::kDead) return false;
+  if (!has_process()) return false;
   kill_cause_ = cause;
   return true;
 }

@@ -36,7 +36,13 @@ enum class PlaceEvent {
 std::optional<PlaceState> Next(PlaceState state, PlaceEvent event);
 
 // Why the daemon killed a Python worker, if it did.
-enum class KillCause { kNone, kNotReady, kNoProgress, kBroken };
+enum class KillCause {
+  kNone,
+  kNotReady,
+  kNoProgress,
+  kBroken,
+  kLeft,  // it closed its connection, mostly because it was ending anyway
+};
 
 // "killed because it was not ready in time". `exit`: as its host reported it, if it did.
 std::string Describe(KillCause cause, const std::optional<posix::Exit>& exit);
@@ -47,6 +53,8 @@ class PlaceLife {
   explicit PlaceLife(base::Duration start_timeout) : start_timeout_(start_timeout) {}
 
   PlaceState state() const { return state_; }
+  // Whether a process may live there, or is to be forked.
+  bool has_process() const { return state_ != PlaceState::kEmpty && state_ != PlaceState::kDead; }
   uint32_t start() const { return start_; }  // the last one asked for; 0: none yet
   KillCause kill_cause() const { return kill_cause_; }
 

@@ -90,6 +90,7 @@ bool PyWorker::IsStruck() const {
       return true;
     case KillCause::kNotReady:
       return false;
+    case KillCause::kLeft:
     case KillCause::kNone:
       break;
   }

@@ -42,6 +42,7 @@ class PyWorker {
 
   // How many more items it can be given now.
   size_t Headroom() const;
+  size_t in_hand() const { return given_.size(); }
   // **Requires**: Headroom() > 0.
   void Submit(const MakeItem& item, base::TimePoint now);
   // Answers a RoomNeed; see ChannelEndpoint::GiveRoom. Does nothing if the item has ended.

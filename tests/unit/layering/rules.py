@@ -44,7 +44,7 @@ MAY_USE = {
                                 "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
     # Hosts and their Python workers, which other processes fork.
-    "server/pyworkers": COMMON,
+    "server/pyworkers": COMMON | {"server/workers/event_set.h"},
     "server/copy": COMMON | {"server/source/core/dataset.h", "server/source/core/retry_policy.h"},
     "server/pool": COMMON,
     "server/export": COMMON | {"common/cuda"},
