@@ -1,15 +1,12 @@
 #include "client/src/connection/doorway.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/posix/process.h"
-#include "common/shm/protocol.h"
+#include "client/src/connection/greet.h"
 
 namespace penstock::client {
 namespace {
@@ -18,41 +15,10 @@ constexpr base::Duration kSlice = std::chrono::milliseconds(50);
 constexpr size_t kMaxWaitingSessions = 1024;  // opened, but not yet claimed
 constexpr size_t kMaxWaitingSlabs = 1024;
 
-absl::string_view Bounded(const char* text, size_t capacity) {
-  return absl::string_view(text, ::strnlen(text, capacity));
-}
-
-// Reads the message as `Struct`, which begins with a header. Internal if the size or the number of
-// descriptors is wrong.
-template <typename Struct>
-absl::StatusOr<Struct> As(const posix::Message& message, size_t descriptors) {
-  Struct result;
-  if (message.bytes.size() != sizeof(result) || message.fds.size() != descriptors) {
-    return absl::InternalError(absl::StrCat(
-        "the daemon sent a message of the wrong size: got ", message.bytes.size(), " bytes and ",
-        message.fds.size(), " descriptors, expected ", sizeof(result), " and ", descriptors));
-  }
-  std::memcpy(&result, message.bytes.data(), sizeof(result));
-  return result;
-}
-
-absl::StatusOr<shm::DoorwayHeader> ReadHeader(const posix::Message& message) {
-  shm::DoorwayHeader header;
-  if (message.bytes.size() < sizeof(header)) {
-    return absl::InternalError("the daemon sent a message without a complete header");
-  }
-  std::memcpy(&header, message.bytes.data(), sizeof(header));
-  if (header.magic != shm::kDoorwayMagic) {
-    return absl::FailedPreconditionError("the process that listens there is not a Penstock daemon");
-  }
-  return header;
-}
-
 shm::DoorwayHandshake MakeHandshake(const std::string& client) {
   shm::DoorwayHandshake handshake{};
-  handshake.header = {shm::kDoorwayMagic, shm::kProtocolVersion, shm::DoorwayKind::kHandshake, 0};
-  std::memcpy(handshake.client, client.data(),
-              std::min(client.size(), sizeof(handshake.client) - 1));
+  handshake.header = MakeHeader(shm::DoorwayKind::kHandshake);
+  CopyText(client, handshake.client);
   return handshake;
 }
 
@@ -61,47 +27,14 @@ shm::DoorwayHandshake MakeHandshake(const std::string& client) {
 absl::StatusOr<std::unique_ptr<Doorway>> Doorway::Enter(const std::string& address,
                                                         const std::string& client,
                                                         base::Duration timeout) {
-  PENSTOCK_ASSIGN_OR_RETURN(
-      posix::Fd socket,
-      posix::Connect(absl::StrCat(address, shm::kDoorwaySuffix), posix::SocketKind::kSeqPacket));
-  std::unique_ptr<Doorway> doorway(new Doorway(std::move(socket)));
-  if (const absl::Status status = doorway->Greet(client, timeout); !status.ok()) {
-    return base::Annotate(status, absl::StrCat("the daemon at ", address));
-  }
-  return doorway;
-}
-
-absl::Status Doorway::Greet(const std::string& client, base::Duration timeout) {
-  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd self, posix::OpenPidfd(::getpid()));
   const shm::DoorwayHandshake handshake = MakeHandshake(client);
-  const int descriptor = self.get();
-  // A daemon without room may have refused us and hung up before we sent anything.
-  const absl::Status said =
-      posix::Send(socket_, std::as_bytes(std::span(&handshake, 1)), {&descriptor, 1});
-  const auto receive = [&](base::Duration wait) {
-    return posix::Receive(socket_, shm::kMaxDoorwayBytes, wait);
-  };
-  absl::StatusOr<posix::Message> received = receive(said.ok() ? timeout : base::Duration::zero());
-  // The failed send is reported before the daemon's message is read, so look for that message.
-  if (absl::IsUnavailable(received.status())) received = receive(base::Duration::zero());
-  if (!received.ok()) return said.ok() ? received.status() : said;
-  const posix::Message& answer = *received;
-  PENSTOCK_ASSIGN_OR_RETURN(const shm::DoorwayHeader header, ReadHeader(answer));
-  if (header.kind == shm::DoorwayKind::kRefused) {
-    PENSTOCK_ASSIGN_OR_RETURN(const auto refused, As<shm::DoorwayRefused>(answer, 0));
-    const auto code = static_cast<absl::StatusCode>(refused.code);
-    return absl::Status(code == absl::StatusCode::kOk ? absl::StatusCode::kInternal : code,
-                        Bounded(refused.reason, sizeof(refused.reason)));
-  }
-  // The daemon answers in our protocol version if it serves that.
-  PENSTOCK_RETURN_IF_ERROR(shm::CheckDaemon({header.version, header.version}));
-  PENSTOCK_ASSIGN_OR_RETURN(const auto welcome, As<shm::DoorwayWelcome>(answer, 0));
-  if (header.kind != shm::DoorwayKind::kWelcome) {
-    return absl::InternalError("the daemon did not answer the handshake with a welcome");
-  }
-  ticket_ = absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(welcome.ticket), sizeof(welcome.ticket)));
-  return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(Greeted greeted,
+                            Greet(address, std::as_bytes(std::span(&handshake, 1)), timeout));
+  std::unique_ptr<Doorway> doorway(new Doorway(std::move(greeted.socket)));
+  const auto& ticket = greeted.welcome.ticket;
+  doorway->ticket_ = absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(ticket), sizeof(ticket)));
+  return doorway;
 }
 
 absl::Status Doorway::Pump() {

@@ -1,4 +1,4 @@
-// The client's side of the doorway: performs the handshake, holds the ticket, receives descriptors.
+// The client's side of the doorway: enters it, holds the ticket, receives descriptors.
 //
 // There is one for each connection, shared by its sessions. A thread that reads a message for
 // another session keeps it here until that session asks for it. After the first error every call
@@ -52,7 +52,6 @@ class Doorway {
 
  private:
   explicit Doorway(posix::Fd socket) : socket_(std::move(socket)) {}
-  absl::Status Greet(const std::string& client, base::Duration timeout);
   absl::Status Understand(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   absl::Status KeepSession(posix::Message message) PENSTOCK_REQUIRES(mutex_);
   absl::Status KeepSegment(posix::Message message) PENSTOCK_REQUIRES(mutex_);
