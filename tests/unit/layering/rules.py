@@ -66,6 +66,8 @@ MAY_USE = {
     "client/examples": {"client/include", "jpeg"},
 }
 
+FORKED = {"common/base", "common/posix", "common/shm", "client/src/maker", "client/src/connection/greet.h"}
+
 # Pure by contract although their folder isn't. They and everything they include may use only these.
 PURE = {"server/pyworkers/host_state.cc": {"common/base", "server/pyworkers"},
         "server/pyworkers/place_state.cc": {"common/base", "common/posix/process.h", "common/posix/fd.h",
@@ -77,7 +79,10 @@ PURE = {"server/pyworkers/host_state.cc": {"common/base", "server/pyworkers"},
         "server/feed/stats/session_phase.cc": {"common/base", "server/plan", "server/feed"},
         "server/feed/sessions/admission.cc": {"common/base", "server/feed"},
         "server/feed/stats/verdict.cc": {"common/base", "server/plan", "server/feed"},
-        "server/feed/stats/worker_demand.cc": {"common/base", "server/feed"}}
+        "server/feed/stats/worker_demand.cc": {"common/base", "server/feed"},
+        # They run in forked children, where gRPC and locks of the parent's threads are of no use.
+        "client/src/maker/host.cc": FORKED,
+        "client/src/maker/worker.cc": FORKED}
 
 NO_ABSEIL = {"client/include"}  # public headers: only the standard library
 MAX_GRPC_FILES = 12             # each takes seconds to compile; server/rpc has one for each kind of call
