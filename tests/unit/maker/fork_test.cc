@@ -1,6 +1,5 @@
 // A host and its worker in forked processes, as a trainer forks them: after it connected to the
 // daemon and used gRPC.
-#include <dirent.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -118,9 +117,7 @@ class ForkedHostTest : public ::testing::Test {
                           end_.channel_memory.fds())
                     .ok());
     end_.SendSegment();
-    const base::TimePoint deadline = Soon();
-    while (end_.channel.ready == 0 && base::Now() < deadline) std::this_thread::yield();
-    EXPECT_EQ(end_.channel.ready, 1u);
+    EXPECT_TRUE(Eventually([this] { return end_.channel.ready == 1; }));
     return host;
   }
 
@@ -139,12 +136,10 @@ class ForkedHostTest : public ::testing::Test {
   }
 
   bool WaitForEvent(const std::string& event) {
-    const base::TimePoint deadline = Soon();
-    while (base::Now() < deadline) {
+    return Eventually([&] {
       const auto events = end_.daemon.book().events();
-      if (std::find(events.begin(), events.end(), event) != events.end()) return true;
-    }
-    return false;
+      return std::find(events.begin(), events.end(), event) != events.end();
+    });
   }
 
   WorkerEnd end_;
@@ -165,9 +160,8 @@ TEST_F(ForkedHostTest, ItForksAWorkerThatMakesABatchAndEndsWithTheTrainersSocket
 
   end_.Push(WorkerEnd::Request(1));
   std::optional<shm::MakeAnswer> answer;
-  for (const auto deadline = Soon(); !answer && base::Now() < deadline;) answer = end_.Pop();
+  ASSERT_TRUE(Eventually([&] { return (answer = end_.Pop()).has_value(); }));
 
-  ASSERT_TRUE(answer.has_value());
   EXPECT_EQ(std::memcmp(end_.slot() + 128, ids, sizeof(ids)), 0);
   ::close(life_[0]);
   EXPECT_EQ(doorway::WaitForExit(host), 0);
@@ -203,11 +197,8 @@ TEST_F(ForkedHostTest, AKilledWorkerIsReportedWithItsWords) {
   shm::PythonPlace& place = page_.As<shm::PythonHostPage>().places[kAt.place];
 
   ::kill(place.pid, SIGKILL);
-  for (const auto deadline = Soon(); place.ended == 0 && base::Now() < deadline;) {
-    std::this_thread::yield();
-  }
 
-  EXPECT_EQ(place.ended, 1u);
+  EXPECT_TRUE(Eventually([&] { return place.ended == 1; }));
   EXPECT_EQ(WTERMSIG(place.exit_status), SIGKILL);
   EXPECT_STREQ(place.words, "alive");
   ::close(life_[0]);

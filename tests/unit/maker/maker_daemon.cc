@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "client/src/connection/greet.h"
 #include "common/base/check.h"
@@ -18,6 +19,21 @@ HostToken Token() {
 }
 
 base::TimePoint Soon() { return base::Now() + kPatience; }
+
+bool Eventually(const std::function<bool()>& condition) {
+  for (const base::TimePoint deadline = Soon(); base::Now() < deadline;) {
+    if (condition()) return true;
+    std::this_thread::yield();
+  }
+  return condition();
+}
+
+bool ClosesSoon(int pipe) {
+  return Eventually([pipe] {
+    pollfd entry{.fd = pipe, .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP) != 0;
+  });
+}
 
 Lent::Lent(size_t bytes)
     : memory(posix::MakeMemory("lent", bytes).value()),

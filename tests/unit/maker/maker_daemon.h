@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,10 @@ inline constexpr uint32_t kSegmentId = 9;
 
 HostToken Token();
 base::TimePoint Soon();  // kPatience from now
+// Whether this becomes true within kPatience.
+bool Eventually(const std::function<bool()>& condition);
+// Likewise, whether every process closes the other end of an empty pipe.
+bool ClosesSoon(int pipe);
 
 // Memory and events as the daemon makes them for one maker.
 struct Lent {
