@@ -45,6 +45,11 @@ def first(value):
     return value
 
 
+def with_format(boxes):
+    boxes.format = "xyxy"
+    return boxes
+
+
 def dtypes():
     return sorted({value for value in vars(torch).values() if isinstance(value, torch.dtype)}, key=str)
 
@@ -122,8 +127,7 @@ class TensorsTest(unittest.TestCase):
             slot.measure({"x": leaf * 2})
 
     def test_subclasses_keep_class_and_attributes(self):
-        boxes = torch.ones(3, 4).as_subclass(Boxes)
-        boxes.format = "xyxy"
+        boxes = with_format(torch.ones(3, 4).as_subclass(Boxes))
 
         got = self.check([boxes, boxes])
 
@@ -200,7 +204,7 @@ class AsTorchTest(unittest.TestCase):
             "expanded": torch.ones(1, 3).expand(4, 3), "empty": torch.empty(0, 5), "scalar": torch.tensor(True),
             "half": image.to(torch.bfloat16), "complex": torch.ones(2, dtype=torch.complex64),
             "parameter": torch.nn.Parameter(torch.ones(2)), "leaf": torch.ones(2, requires_grad=True),
-            "subclass": torch.ones(2).as_subclass(Boxes), "bytes": b"abc", "number": numpy.float64(2.5),
+            "subclass": with_format(torch.ones(2).as_subclass(Boxes)), "bytes": b"abc", "number": numpy.float64(2.5),
         }
         try:
             structures["image"] = __import__("PIL.Image").Image.new("RGB", (3, 2), (4, 5, 6))

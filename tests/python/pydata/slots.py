@@ -23,7 +23,7 @@ def features(value):
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if torch is not None and isinstance(value, torch.Tensor):
         strides = value.stride() if value.layout is torch.strided and value.numel() > 1 else None
-        plain = value.detach().as_subclass(torch.Tensor)
+        plain = value.detach() if type(value) is torch.Tensor else value.detach().as_subclass(torch.Tensor)
         if plain.is_quantized:
             elements = plain.int_repr().tolist()
         else:

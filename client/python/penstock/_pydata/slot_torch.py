@@ -3,7 +3,7 @@ import functools
 import warnings
 
 from ..errors import InvalidArgument
-from .layout import contiguous, dense
+from .layout import dense
 from .slot_format import CODES, MAX_DIMENSIONS, NAMES, TENSOR, SlotDamaged
 
 
@@ -28,7 +28,9 @@ def reduce(plan, tensor):
         raise InvalidArgument("a tensor of the batch requires a gradient and is not a leaf; a graph cannot be sent to "
                               "another process: return tensor.detach()")
     shape = tuple(plain.shape)
-    strides = contiguous(shape) if plain.is_contiguous() else dense(shape, plain.stride())[0]
+    strides = tuple(plain.stride())
+    if not plain.is_contiguous():
+        strides = dense(shape, strides)[0]
     number = plan.add(plain, TENSOR, code, plain.element_size(), shape, strides)
     grad = bool(tensor.requires_grad)
     if kind is torch.Tensor:
