@@ -19,6 +19,7 @@ _HOMES = {
     "fields": ("Field",),
     "loader": ("Loader",),
     "sampling": ("ShuffleWindow", "WeightedSampler"),
+    "_pydata.seeding": ("rng",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -18,7 +18,7 @@ def reduce(plan, tensor):
         with _no_torch_function():
             plain = tensor.as_subclass(torch.Tensor)
     code = _codes().get(plain.dtype)
-    if code is None or plain.layout is not torch.strided or plain.is_nested or plain.is_meta or plain.has_names() \
+    if code is None or plain.layout is not torch.strided or plain.is_nested or plain.is_meta or getattr(plain, "has_names", bool)() \
             or plain.dim() > MAX_DIMENSIONS:
         return NotImplemented
     if plain.device.type != "cpu":

@@ -1,0 +1,281 @@
+"""Tests that a sample's random numbers depend on seed, epoch and sample alone, and are those that the text promises."""
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+from slots import support
+
+numpy = support.need("numpy")
+try:
+    import torch
+except ImportError:
+    torch = None
+
+import penstock  # noqa: E402
+from penstock._pydata import generators, philox, seeding  # noqa: E402
+from penstock._pydata.seeding import Seeds, rng  # noqa: E402
+
+
+def draws(index=0):
+    """Numbers of all generators."""
+    drawn = [index, random.random(), random.gauss(0, 1), numpy.random.rand(), numpy.random.randn(), rng().random()]
+    return drawn + ([float(torch.rand(())), int(torch.randperm(1000)[0])] if torch else [])
+
+
+class PhiloxTest(unittest.TestCase):
+    def test_known_answers(self):
+        """Those that Random123 publishes for philox4x32-10; tests/unit/base/philox_test.cc has them, too."""
+        ones = 2**32 - 1
+        for counter, key, words in (
+                ((0, 0, 0, 0), 0, (0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8)),
+                ((ones, ones, ones, ones), 2**64 - 1, (0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd)),
+                ((0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344), 0x299f31d0a4093822,
+                 (0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1))):
+            self.assertEqual(philox.philox(counter, key), words)
+
+    def test_a_block_is_what_the_specification_of_crops_draws_under_its_own_operation(self):
+        words = support.draw()["words"]
+        for seed, epoch, sample in ((0, 0, 0), (5, 3, 7), (2**64 - 1, 2**32 + 1, 2**63 + 5)):
+            a, b, c, d = words(philox.SAMPLE, seed, epoch, sample)
+            self.assertEqual(philox.block(seed, epoch, sample, philox.SAMPLE), a | b << 32 | c << 64 | d << 96)
+
+    def test_no_two_uses_of_the_counter_meet(self):
+        self.assertGreater(min(philox.SAMPLE, philox.BATCH, philox.WORKER), 11)  # 0 to 10: crops, 11: orders by weight
+        blocks = {philox.block(seed, epoch, number, operation) for seed in range(3) for epoch in range(3)
+                  for number in range(50) for operation in (12, 13, 14)}
+        self.assertEqual(len(blocks), 3 * 3 * 50 * 3)
+
+
+class SeedsTest(unittest.TestCase):
+    def test_a_sample_sees_the_generators_as_the_text_says(self):
+        for number in (0, 9, 2**40):
+            bits = philox.block(5, 2, number, philox.SAMPLE)
+            random.seed(bits)
+            numpy.random.seed([bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF])
+            if torch:
+                torch.default_generator.manual_seed(bits >> 64)
+            own = numpy.random.Generator(numpy.random.Philox(key=bits))
+            expected = [1, random.random(), random.gauss(0, 1), numpy.random.rand(), numpy.random.randn(), own.random()]
+            expected += [float(torch.rand(())), int(torch.randperm(1000)[0])] if torch else []
+
+            self.assertEqual(Seeds(5).run(2, number, draws, 1), expected)
+
+    def test_samples_do_not_depend_on_what_was_made_before(self):
+        alone = [Seeds(1).run(0, number, draws) for number in range(40)]
+        seeds = Seeds(1)
+        together = {number: seeds.run(0, number, draws) for number in sorted(range(40), key=lambda n: n * 17 % 40)}
+
+        self.assertEqual([together[number] for number in range(40)], alone)
+        self.assertEqual(len({tuple(drawn) for drawn in alone}), 40)
+
+    def test_nor_on_the_number_of_workers(self):
+        def by(workers):
+            found = {}
+            for worker in range(workers):
+                read, write = os.pipe()
+                pid = os.fork()
+                if pid == 0:
+                    os.close(read)
+                    seeds = Seeds(3)
+                    lines = [(number, seeds.run(1, number, draws)) for number in range(worker, 24, workers)]
+                    os.write(write, repr(lines).encode())
+                    os._exit(0)
+                os.close(write)
+                with os.fdopen(read) as pipe:
+                    found.update(eval(pipe.read()))
+                os.waitpid(pid, 0)
+            return found
+
+        self.assertEqual(by(1), by(3))
+
+    def test_seed_epoch_and_sample_all_count(self):
+        base = Seeds(1).run(1, 1, draws)
+        for seed, epoch, number in ((2, 1, 1), (1, 2, 1), (1, 1, 2)):
+            other = Seeds(seed).run(epoch, number, draws)
+            self.assertTrue(all(a != b for a, b in zip(base[1:6], other[1:6])), (seed, epoch, number))
+
+    def test_no_generator_is_another_ones_double(self):
+        drawn = Seeds(0).run(0, 0, lambda: (random.random(), numpy.random.rand(), rng().random()))
+
+        self.assertEqual(len(set(drawn)), 3)
+
+    def test_a_batch_and_a_worker_have_numbers_of_their_own(self):
+        seeds = Seeds(0)
+
+        self.assertEqual(len({tuple(seeds.run(0, 0, draws, operation=operation)) for operation in
+                              (seeding.SAMPLE, seeding.BATCH, seeding.WORKER)}), 3)
+
+    def test_a_sample_within_a_sample_has_its_own_generator(self):
+        seeds = Seeds(0)
+
+        def outer():
+            first = rng().random()
+            inner = seeds.run(0, 1, lambda: rng().random())
+            return first, inner, rng().random()
+
+        one, two, three = seeds.run(0, 0, outer)
+
+        again = philox.block(0, 0, 0, philox.SAMPLE)
+        expected = numpy.random.Generator(numpy.random.Philox(key=again))
+        self.assertEqual([one, three], [expected.random(), expected.random()])
+        self.assertEqual(two, seeds.run(0, 1, lambda: rng().random()))
+
+    def test_an_exception_passes_and_leaves_order(self):
+        seeds = Seeds(0)
+        expected = seeds.run(0, 1, draws)
+
+        def fails():
+            raise KeyError("no such sample")
+
+        with self.assertRaisesRegex(KeyError, "no such sample"):
+            seeds.run(0, 0, fails)
+        self.assertEqual(seeds.run(0, 1, draws), expected)
+        self.assertIsNone(seeding._bits)
+
+
+class UnusedTest(unittest.TestCase):
+    """Generators that samples do not draw from are no longer seeded, and yet every draw is the right one."""
+
+    DRAWS = {"random": random.random, "many words": lambda: random.getrandbits(32 * 624 * 3), "gauss": lambda: random.gauss(0, 1),
+             "shuffle": lambda: random.sample(range(9), 9), "numpy": lambda: numpy.random.rand(624).tolist(),
+             "numpy normal": lambda: [numpy.random.randn() for _ in range(3)], "choice": lambda: int(numpy.random.choice(10**6)),
+             "own seed": lambda: (random.seed(5), random.random())[1]}
+
+    def test_a_late_draw_is_what_an_early_one_is(self):
+        for name, draw in self.DRAWS.items():
+            seeds, calls = Seeds(4), []
+
+            def make(number):
+                calls.append(number)
+                return draw() if number >= 300 and number % 3 == 0 else None
+
+            made = [seeds.run(0, number, make, number) for number in range(400)]
+
+            with self.subTest(name=name):
+                for number in range(300, 400, 3):
+                    self.assertEqual(made[number], Seeds(4).run(0, number, draw))
+                twice = [number for number in set(calls) if calls.count(number) == 2]
+                self.assertEqual((len(twice), len(calls)), (1, 401))
+
+    def test_a_late_draw_before_an_exception_too(self):
+        seeds = Seeds(0)
+        for number in range(100):
+            seeds.run(0, number, lambda: None)
+
+        def fails():
+            raise ValueError(str(random.random()))
+
+        with self.assertRaises(ValueError) as late:
+            seeds.run(0, 100, fails)
+        with self.assertRaises(ValueError) as early:
+            Seeds(0).run(0, 100, fails)
+        self.assertEqual(str(late.exception), str(early.exception))
+
+    def test_unused_generators_are_left_alone(self):
+        seeds = Seeds(0)
+        for number in range(seeding.UNUSED):
+            seeds.run(0, number, lambda: None)
+        random.seed(77)
+        before = random.getstate()
+        seeds.run(0, 100, lambda: None)
+
+        self.assertEqual(random.getstate(), before)
+
+    def test_an_interpreter_whose_memory_is_different_seeds_each_time(self):
+        class Unknown(generators.PythonRandom):
+            def __init__(self, module):
+                super().__init__(module)
+                self.mark = None
+
+        known = generators.ALL
+        self.addCleanup(setattr, generators, "ALL", known)
+        generators.ALL = (Unknown, *known[1:])
+        seeds = Seeds(0)
+        for number in range(100):
+            seeds.run(0, number, lambda: None)
+
+        self.assertEqual(seeds.run(0, 5, random.random), random.Random(philox.block(0, 0, 5, 12)).random())
+
+    @unittest.skipUnless(sys.implementation.name == "cpython", "only CPython's memory is known")
+    def test_here_the_memory_is_known(self):
+        for make, module in ((generators.PythonRandom, random), (generators.NumpyRandom, numpy)):
+            self.assertIsNotNone(make(module).mark)
+        self.assertTrue(generators.NumpyRandom(numpy)._is_fast)
+
+
+class FastSeedTest(unittest.TestCase):
+    def test_numpys_state_is_that_of_its_public_seed(self):
+        generator = generators.NumpyRandom(numpy)
+        for bits in (1, 2**32 - 1, 2**32, 2**64 - 1, 2**127 + 5, philox.block(1, 2, 3, 12)):
+            numpy.random.randn()  # leaves the second of a pair behind
+            generator.seed(bits)
+            fast = numpy.random.get_state()
+            numpy.random.seed([bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF])
+            public = numpy.random.get_state()
+            self.assertEqual((fast[0], fast[1].tolist(), fast[2:]), (public[0], public[1].tolist(), public[2:]))
+
+    def test_another_bit_generator_is_seeded_by_the_public_function(self):
+        done = support.script(
+            "import numpy\n"
+            "if not hasattr(numpy.random, 'set_bit_generator'): print('skip'); raise SystemExit\n"
+            "numpy.random.set_bit_generator(numpy.random.MT19937(3))\n"
+            "from penstock._pydata.seeding import Seeds\n"
+            "a = [Seeds(0).run(0, n, numpy.random.rand) for n in range(3)]\n"
+            "s = Seeds(0); print(a == [s.run(0, n, numpy.random.rand) for n in range(3)])\n")
+        self.assertIn(done.strip(), ("skip", "True"))
+
+
+class ImportsTest(unittest.TestCase):
+    def run_script(self, text):
+        done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()
+
+    def test_nothing_is_imported_for_its_generator(self):
+        said = self.run_script("import sys\nfrom penstock._pydata.seeding import Seeds\n"
+                               "Seeds(0).run(0, 0, lambda: None)\nprint(*(m in sys.modules for m in ('numpy', 'torch')))")
+        self.assertEqual(said, ["False", "False"])
+
+    def test_a_module_that_a_sample_imports_is_seeded_before_its_draws_count(self):
+        said = self.run_script(
+            "from penstock._pydata.seeding import Seeds\n"
+            "def make():\n    import random, numpy\n    return random.random(), numpy.random.rand()\n"
+            "s = Seeds(0); a = s.run(0, 5, make); print(a == s.run(0, 5, make) == Seeds(0).run(0, 5, make))")
+        self.assertEqual(said, ["True"])
+
+    def test_rng_is_exported_without_importing_numpy(self):
+        said = self.run_script("import sys, penstock\nprint('rng' in dir(penstock), callable(penstock.rng), "
+                               "'numpy' in sys.modules, penstock.rng() is penstock.rng())")
+        self.assertEqual(said, ["True", "True", "False", "True"])
+
+
+class RngTest(unittest.TestCase):
+    def test_outside_of_samples_it_is_an_ordinary_generator(self):
+        self.assertIs(penstock.rng(), penstock.rng())
+        self.assertIsInstance(penstock.rng(), numpy.random.Generator)
+        self.assertNotIn(penstock.rng(), [Seeds(0).run(0, 0, rng)])
+
+    def test_a_forked_process_gets_another_one(self):
+        penstock.rng()
+        read, write = os.pipe()
+        if (pid := os.fork()) == 0:
+            os.write(write, repr(penstock.rng().random()).encode())
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+        self.assertNotEqual(float(os.read(read, 100)), penstock.rng().random())
+
+    def test_within_a_sample_it_goes_on(self):
+        def make():
+            return rng() is rng(), rng().random(), rng().random()
+
+        same, first, second = Seeds(0).run(0, 3, make)
+
+        self.assertTrue(same)
+        self.assertNotEqual(first, second)
+
+
+if __name__ == "__main__":
+    support.main()
