@@ -101,7 +101,7 @@ class TailTest(unittest.TestCase):
                         {"nbytes": 2**64 - 1}, {"nbytes": 95}, {"rows": 4}, {"rows": 2**62}, {"rows": -1}, {"columns": -4},
                         {"row_stride": 5}, {"row_stride": -4}, {"row_stride": 2**62}, {"column_stride": 2},
                         {"item_bytes": 9}, {"item_bytes": 4}, {"item_bytes": 2**63}, {"dimensions": 3},
-                        {"dimensions": 65}, {"dimensions": 65535}, {"dimensions": 1}, {"form": 3}, {"dtype": 22},
+                        {"dimensions": 65}, {"dimensions": 65535}, {"dimensions": 1}, {"form": 3}, {"dtype": max(slot_format.NAMES) + 1},
                         {"dtype": 13}, {"dtype": 16}, {"dtype": 0}, {"zero": 1}, {"form": 2}, {"form": 0}):
             with self.subTest(**changes), self.assertRaisesRegex(slot.SlotDamaged, "the slot"):
                 slot.read(self.entry(**changes))

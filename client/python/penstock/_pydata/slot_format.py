@@ -28,7 +28,7 @@ BYTES, ARRAY, TENSOR = 0, 1, 2
 OTHER = 0
 CODES = {"bool": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "uint32": 6, "int32": 7, "uint64": 8, "int64": 9,
          "float16": 10, "float32": 11, "float64": 12, "bfloat16": 13, "complex32": 14, "complex64": 15, "complex128": 16,
-         "float8_e4m3fn": 17, "float8_e5m2": 18, "float8_e4m3fnuz": 19, "float8_e5m2fnuz": 20, "float8_e8m0fnu": 21}
+         "float8_e4m3fn": 17, "float8_e5m2": 18, "float8_e4m3fnuz": 19, "float8_e5m2fnuz": 20, "float8_e8m0fnu": 21, "bcomplex32": 22}
 NAMES = {code: name for name, code in CODES.items()}
 
 

@@ -47,7 +47,7 @@ def _view(memory, entry, dtype):
 def _dtypes():
     """NumPy's types by their codes. It has no bfloat16 nor smaller floats."""
     import numpy
-    lacking = ("bfloat16", "complex32")
+    lacking = ("bfloat16", "complex32", "bcomplex32")
     return {code: numpy.dtype(name) for name, code in CODES.items() if name not in lacking and "float8" not in name}
 
 

@@ -1,0 +1,101 @@
+"""Walks what frameworks keep in C: NumPy arrays, tensors, images. Looks only at modules that are imported."""
+import os
+import sys
+
+from .walk import Opaque
+
+
+def walk(to, value):
+    """Adds `value`, if it is of a kind known here; returns whether it is."""
+    numpy, torch, image = sys.modules.get("numpy"), sys.modules.get("torch"), sys.modules.get("PIL.Image")
+    if numpy is not None and isinstance(value, getattr(numpy, "ndarray", ())):
+        return _array(to, value, numpy)
+    if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
+        return _tensor(to, value, torch)
+    if torch is not None and type(value).__name__ in ("UntypedStorage", "TypedStorage", "_UntypedStorage", "_TypedStorage"):
+        to.token("storage", str(value.device))
+        to.token("bytes", bytes(value.untyped()) if hasattr(value, "untyped") else bytes(value))
+        return True
+    if torch is not None and isinstance(value, getattr(torch, "Generator", ())):
+        to.token("torch.Generator", str(value.device))
+        from . import objects
+        objects.walk(to, value.get_state())
+        return True
+    if image is not None and isinstance(value, image.Image):
+        return _image(to, value)
+    return False
+
+
+def is_global_generator(value):
+    """Those that are seeded before each sample, so that their state now does not matter."""
+    random, numpy, torch = (sys.modules.get(name) for name in ("random", "numpy.random", "torch"))
+    return (random is not None and value is random._inst or numpy is not None and value is numpy.mtrand._rand
+            or torch is not None and value is getattr(torch, "default_generator", None))
+
+
+def _array(to, array, numpy):
+    from . import objects
+    objects.walk(to, type(array), "__class__")
+    to.token("array", repr((array.shape, array.flags.c_contiguous, array.flags.f_contiguous)))
+    objects.walk(to, array.dtype, ".dtype")
+    if not (type(array) is numpy.ndarray or type(array) is numpy.memmap):
+        objects.walk(to, {name: part for name, part in vars(array).items() if name != "_mmap"}, ".__dict__")
+    if array.dtype.hasobject:
+        objects.walk(to, numpy.asarray(array).ravel().tolist())
+    elif not _mapped_file(to, array, numpy):
+        to.token("bytes", numpy.ascontiguousarray(array).reshape(-1).view("uint8") if array.dtype.itemsize else b"")
+    return True
+
+
+def _mapped_file(to, array, numpy):
+    """A file that is mapped read-only is what the file is: its place and state on the disk. Anything else is read."""
+    base = array
+    while base is not None and not isinstance(base, numpy.memmap):
+        base = getattr(base, "base", None)
+    if base is None or base._mmap is None or base.mode != "r" or base.filename is None:
+        return False
+    begin = numpy.frombuffer(base._mmap, "uint8").__array_interface__["data"][0]
+    place = array.__array_interface__["data"][0] - begin
+    if not 0 <= place < len(base._mmap):
+        return False
+    state = os.stat(base.filename)
+    page = base.offset - base.offset % __import__("mmap").ALLOCATIONGRANULARITY
+    to.token("file", repr((state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, page + place, array.strides)))
+    return True
+
+
+def _tensor(to, tensor, torch):
+    from . import objects
+    if tensor.device.type != "cpu":
+        raise Opaque(f"a tensor on {tensor.device}; keep a dataset's tensors on the CPU")
+    if tensor.layout is not torch.strided or tensor.is_quantized or getattr(tensor, "is_nested", False):
+        objects._reduced(to, tensor)
+        return True
+    objects.walk(to, type(tensor), "__class__")
+    to.token("tensor", repr((str(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), tensor.requires_grad)))
+    with torch.no_grad():
+        plain = tensor.detach().as_subclass(torch.Tensor)
+        flat = plain.resolve_conj().resolve_neg().contiguous().reshape(-1)
+        to.token("bytes", flat.view(torch.uint8).numpy() if flat.numel() else b"")
+    objects.walk(to, dict(tensor.__dict__), ".__dict__")
+    return True
+
+
+# Attributes that Pillow keeps for itself: how far a file was read, and the pixels, which come from tobytes().
+_PILLOWS = {"im", "_im", "pyaccess", "fp", "_fp", "_exclusive_fp", "_close_exclusive_fp_after_loading", "tile", "map",
+            "decoderconfig", "decodermaxblock", "readonly", "_readonly", "is_animated", "n_frames", "_exif", "icclist",
+            "app", "applist", "png", "text", "private_chunks", "palette", "info", "_size", "size", "mode", "_mode"}
+
+
+def _image(to, image):
+    from . import objects
+    try:
+        data = image.tobytes()
+    except Exception as error:
+        raise Opaque(f"an image that cannot be read ({error})") from None
+    to.token("image", repr((image.mode, image.size, image.getpalette() if image.mode in ("P", "PA") else None)))
+    to.token("bytes", data)
+    objects.walk(to, type(image), "__class__")
+    objects.walk(to, {name: value for name, value in image.info.items() if name != "exif_loaded"}, ".info")
+    objects.walk(to, {name: value for name, value in vars(image).items() if name not in _PILLOWS}, ".__dict__")
+    return True

@@ -1,0 +1,257 @@
+"""Walks values: containers, attributes, and what objects of C say of themselves. code.py has functions, classes and
+modules; contents.py has arrays, tensors and images."""
+import collections
+import copyreg
+import enum
+import functools
+import io
+import logging
+import operator
+import struct
+import sys
+import threading
+import types
+import warnings
+import weakref
+
+from . import code, contents
+from .walk import Opaque
+
+_SIMPLE = {
+    type(None): lambda value: b"", type(Ellipsis): lambda value: b"", type(NotImplemented): lambda value: b"",
+    bool: lambda value: str(value), int: lambda value: hex(value), float: lambda value: struct.pack("<d", value),
+    complex: lambda value: struct.pack("<2d", value.real, value.imag), str: lambda value: value, bytes: lambda value: value,
+}
+_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+_CACHES = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+_CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque, str, bytes, bytearray, int, float, complex)
+_STATE_METHODS = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs_ex__", "__getnewargs__")
+_POINTER = struct.calcsize("P")
+
+
+def walk(to, value, name=""):
+    """Adds `value` to the Walk `to`. Raises Opaque, with `to.path` at the part that cannot be seen through."""
+    simple = _SIMPLE.get(type(value))
+    if simple is not None:
+        to.token(type(value).__name__, simple(value))
+        return
+    by_value = type(value) in (tuple, frozenset, types.CodeType)  # may be shared or not, as the compiler pleased
+    if not by_value and to.seen(value):
+        return
+    to.path.append(name)
+    if len(to.path) > 200:
+        raise Opaque("it is nested more than 200 levels deep")
+    _compound(to, value)
+    to.path.pop()
+
+
+def _compound(to, value):
+    kind = type(value)
+    handler = _HANDLERS.get(kind)
+    if handler is not None:
+        handler(to, value)
+    elif isinstance(value, type):
+        code.walk_class(to, value)
+    elif isinstance(value, types.ModuleType):
+        code.walk_module(to, value)
+    elif not (_known(to, value) or contents.walk(to, value)):
+        _instance(to, value, kind)
+
+
+def _known(to, value):
+    """Objects that mean the same everywhere, whatever is in them."""
+    if isinstance(value, _LOCKS) or isinstance(value, _CACHES):
+        to.token("lock or cache", type(value).__name__)
+    elif isinstance(value, logging.Logger):
+        to.token("logger", value.name)
+    elif value is sys.stdin or value is sys.stdout or value is sys.stderr:
+        to.token("standard stream")
+    elif value is code.environment():
+        code.walk_environment(to)
+    elif value is sys.modules:
+        to.token("sys.modules")
+    elif contents.is_global_generator(value):
+        to.token("seeded generator", type(value).__name__)
+    elif isinstance(value, enum.Enum):
+        walk(to, type(value))
+        to.token("member", value._name_ or repr(value._value_))
+    elif isinstance(value, io.IOBase):
+        raise Opaque(f"an open file ({getattr(value, 'name', type(value).__name__)!r})")
+    elif isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
+        raise Opaque(f"a generator ({value.__qualname__}), whose position Python does not show")
+    elif isinstance(value, threading.local):
+        raise Opaque("threading.local, whose values for other threads Python does not show")
+    else:
+        return False
+    return True
+
+
+def _sequence(to, value):
+    to.token(type(value).__name__, len(value))
+    for place, part in enumerate(value):
+        walk(to, part, f"[{place}]")
+
+
+def _dict(to, value):
+    """In its order, which a dataset may rely on."""
+    to.token("dict", len(value))
+    for key, part in dict.items(value):
+        walk(to, key, "a key")
+        walk(to, part, f"[{key!r:.80}]")
+
+
+def _set(to, value):
+    """In the order of its elements' digests. The order of a set of texts differs between processes."""
+    digests = [to.apart(functools.partial(walk, to, part, "an element")) for part in value]
+    to.token(type(value).__name__, b"".join(sorted(digests)))
+
+
+def _cell(to, cell):
+    try:
+        content = cell.cell_contents
+    except ValueError:
+        to.token("empty cell")
+    else:
+        walk(to, content)
+
+
+def _lru_cache(to, value):
+    """Not what it has cached."""
+    to.token("lru_cache", repr(sorted(value.cache_parameters().items())))
+    walk(to, value.__wrapped__)
+
+
+def _weak(to, value):
+    to.token("weakref")
+    walk(to, value())
+
+
+def _method(to, value):
+    to.token("method")
+    walk(to, value.__func__, "__func__")
+    walk(to, value.__self__, "__self__")
+
+
+def _wrapped(*names):
+    """For descriptors that are made of functions."""
+    def handler(to, value):
+        to.token(type(value).__name__)
+        for name in names:
+            walk(to, getattr(value, name), name)
+    return handler
+
+
+def _pieces(*names):
+    def handler(to, value):
+        to.token(type(value).__name__, repr([getattr(value, name) for name in names]))
+    return handler
+
+
+def _memory(to, value):
+    to.token("memoryview", repr((value.format, value.shape, value.readonly)))
+    to.token("bytes", value.tobytes())
+
+
+_HANDLERS = {
+    tuple: _sequence, list: _sequence, dict: _dict, set: _set, frozenset: _set, types.MappingProxyType: lambda to, value:
+    _dict(to, dict(value)), bytearray: lambda to, value: to.token("bytearray", value), memoryview: _memory,
+    range: _pieces("start", "stop", "step"), slice: _wrapped("start", "stop", "step"), types.CellType: _cell,
+    type(functools.lru_cache(len)): _lru_cache, weakref.ref: _weak, types.MethodType: _method,
+    staticmethod: _wrapped("__func__"), classmethod: _wrapped("__func__"), property: _wrapped("fget", "fset", "fdel"),
+    functools.cached_property: _wrapped("func"), types.FunctionType: code.walk_function,
+    types.BuiltinFunctionType: code.walk_builtin, types.CodeType: code.walk_code,
+    operator.attrgetter: lambda to, value: _reduced(to, value),
+}
+for _kind in (type(str.join), type(int.__add__), type(dict.__dict__["fromkeys"]), types.GetSetDescriptorType,
+              types.MemberDescriptorType):
+    _HANDLERS[_kind] = code.walk_descriptor
+_HANDLERS[type((1).__add__)] = code.walk_builtin
+
+
+def _instance(to, value, kind):
+    """An object of a class. Those of libraries are what they would pickle; those of the program are their attributes, or
+    what they would pickle if an attribute cannot be seen through."""
+    own_state = kind in copyreg.dispatch_table or any(_overrides(kind, name) for name in _STATE_METHODS)
+    if own_state and code.is_library_class(kind):
+        _reduced(to, value)
+    elif own_state:
+        try:
+            to.attempt(lambda: _attributes(to, value, kind))
+        except Opaque:
+            _reduced(to, value)
+    else:
+        _attributes(to, value, kind)
+
+
+def _overrides(kind, name):
+    usual = getattr(object, name, None)
+    return getattr(kind, name, None) is not usual and not any(
+        name in vars(base) for base in kind.__mro__ if base in _CONTAINERS and base is kind)
+
+
+def _attributes(to, value, kind):
+    base = next((each for each in _CONTAINERS if isinstance(value, each)), None)
+    if base is None and _has_hidden_state(kind):
+        _reduced(to, value)
+        return
+    to.token("instance")
+    walk(to, kind, "__class__")
+    if base in (dict, list, tuple, set, frozenset, collections.deque):
+        _content(to, value, base)
+    elif base is not None:
+        walk(to, base.__str__(value) if base is str else base(value))
+    attributes = getattr(value, "__dict__", None)
+    if isinstance(attributes, dict):
+        lazily = {name for each in kind.__mro__ for name, member in vars(each).items()
+                  if isinstance(member, functools.cached_property)}
+        for name, part in list(attributes.items()):
+            if name not in lazily:
+                to.token("attribute", str(name))
+                walk(to, part, f".{name}")
+    for name in sorted(copyreg._slotnames(kind)):
+        to.token("slot", name)
+        if hasattr(value, name):
+            walk(to, getattr(value, name), f".{name}")
+
+
+def _content(to, value, base):
+    if base is dict:
+        _dict(to, value)
+        if isinstance(value, collections.defaultdict):
+            walk(to, value.default_factory, ".default_factory")
+    elif base in (set, frozenset):
+        _set(to, frozenset(base.__iter__(value)))
+    else:
+        _sequence(to, list(base.__iter__(value)))
+        if base is collections.deque:
+            walk(to, value.maxlen)
+
+
+def _has_hidden_state(kind):
+    """Whether its objects hold more than a header, attributes and slots: then C has put something there. pickle decides
+    likewise."""
+    expected = object.__basicsize__ + _POINTER * (
+        (kind.__dictoffset__ > 0) + (kind.__weakrefoffset__ > 0) + len(copyreg._slotnames(kind)))
+    return kind.__basicsize__ > expected or kind.__itemsize__ != 0
+
+
+def _reduced(to, value):
+    """What the object would pickle."""
+    kind = type(value)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            reduce = copyreg.dispatch_table.get(kind)
+            parts = reduce(value) if reduce else value.__reduce_ex__(4)
+    except Exception as error:
+        raise Opaque(f"an object of {kind.__module__}.{kind.__qualname__}, which does not say what is in it ({error})") from None
+    if isinstance(parts, str):
+        to.token("global", f"{getattr(value, '__module__', '')}:{parts}")
+        walk(to, kind, "__class__")
+        return
+    to.token("reduced", len(parts))
+    make, arguments, *rest = parts
+    walk(to, make, ".__reduce__")
+    walk(to, arguments, ".__reduce__")
+    for place, part in enumerate(rest):
+        walk(to, list(part) if place in (1, 2) and part is not None else part, ".__reduce__")
