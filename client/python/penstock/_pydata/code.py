@@ -59,6 +59,8 @@ def _walk_library_function(to, function, module):
     met(to, module)
     if module.startswith("torch.distributed"):
         _walk_rank(to)
+    elif function is os.getenv or function is os.getenvb:
+        walk_environment(to)
     if function is _found(module, function.__qualname__):
         return
     _walk(to, function.__code__)  # made by a call, or put in another one's place

@@ -6,7 +6,6 @@ import enum
 import functools
 import io
 import logging
-import operator
 import struct
 import sys
 import threading
@@ -40,7 +39,7 @@ def walk(to, value, name=""):
         return
     to.path.append(name)
     if len(to.path) > 200:
-        raise Opaque("it is nested more than 200 levels deep")
+        raise Opaque("parts nested more than 200 levels deep")
     _compound(to, value)
     to.path.pop()
 
@@ -160,7 +159,6 @@ _HANDLERS = {
     staticmethod: _wrapped("__func__"), classmethod: _wrapped("__func__"), property: _wrapped("fget", "fset", "fdel"),
     functools.cached_property: _wrapped("func"), types.FunctionType: code.walk_function,
     types.BuiltinFunctionType: code.walk_builtin, types.CodeType: code.walk_code,
-    operator.attrgetter: lambda to, value: _reduced(to, value),
 }
 for _kind in (type(str.join), type(int.__add__), type(dict.__dict__["fromkeys"]), types.GetSetDescriptorType,
               types.MemberDescriptorType):
@@ -184,9 +182,7 @@ def _instance(to, value, kind):
 
 
 def _overrides(kind, name):
-    usual = getattr(object, name, None)
-    return getattr(kind, name, None) is not usual and not any(
-        name in vars(base) for base in kind.__mro__ if base in _CONTAINERS and base is kind)
+    return getattr(kind, name, None) is not getattr(object, name, None)
 
 
 def _attributes(to, value, kind):

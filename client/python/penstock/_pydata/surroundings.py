@@ -57,4 +57,4 @@ def _torch(torch):
 
 def _pillow():
     file, image = sys.modules.get("PIL.ImageFile"), sys.modules.get("PIL.Image")
-    return [getattr(file, "LOAD_TRUNCATED_IMAGES", None), getattr(image, "MAX_IMAGE_PIXELS", None)]
+    return [getattr(file, "LOAD_TRUNCATED_IMAGES", False), getattr(image, "MAX_IMAGE_PIXELS", None)]

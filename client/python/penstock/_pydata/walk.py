@@ -34,7 +34,7 @@ class Walk:
         size = memoryview(data).nbytes
         self._bytes += size
         if self._bytes > MAX_BYTES:
-            raise Opaque(f"it holds more than {MAX_BYTES >> 30} GiB, which take too long to compare")
+            raise Opaque(f"more than {MAX_BYTES} bytes of data, which take too long to compare")
         self._hash.update(f"{kind}:{size}:".encode())
         self._hash.update(data)
 
@@ -45,7 +45,7 @@ class Walk:
             self.token("again", number)
             return True
         if len(self._kept) >= MAX_OBJECTS:
-            raise Opaque(f"it has more than {MAX_OBJECTS} objects, which take too long to compare")
+            raise Opaque(f"more than {MAX_OBJECTS} objects, which take too long to compare")
         self._seen[id(value)] = len(self._seen)
         self._kept.append(value)
         return False
