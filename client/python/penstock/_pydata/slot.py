@@ -8,7 +8,6 @@ The structure may be anything that torch's DataLoader takes from a worker. Tenso
 other objects, go to the slot's data area; everything else is one pickle of protocol 5, the skeleton, in which each array
 is a reference to its place. README.md has the format and its limits.
 """
-import copyreg
 import pickle
 import sys
 import zlib
@@ -80,10 +79,9 @@ class Plan:
         if len(self._entries) == MAX_BUFFERS:
             raise InvalidArgument(f"the batch has more than {MAX_BUFFERS} tensors and arrays; stack them in collate_fn")
         offset = aligned(self._end)
-        entry = Entry(form, dtype, item_bytes, offset, 0, shape, strides)
-        entry = entry._replace(nbytes=item_bytes if form == BYTES else extent(entry))
-        self._end = offset + entry.nbytes
-        self._entries.append(entry)
+        nbytes = item_bytes if form == BYTES else extent(shape, strides, item_bytes)
+        self._end = offset + nbytes
+        self._entries.append(Entry(form, dtype, item_bytes, offset, nbytes, shape, strides))
         self._sources.append(source)
         return len(self._entries) - 1
 

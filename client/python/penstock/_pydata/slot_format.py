@@ -95,68 +95,73 @@ def parse(memory):
     if version != VERSION:
         raise SlotDamaged(f"the slot has version {version}, expected {VERSION}; trainer and worker must use one version of "
                           "Penstock")
-    _check(total <= len(memory), "total_bytes", total, f"at most {len(memory)}")
-    _check(HEADER_BYTES <= tail <= total, "tail_offset", tail, f"{HEADER_BYTES} to {total}")
-    _check(table_bytes <= total - tail, "table_bytes", table_bytes, f"at most {total - tail}")
-    _check(skeleton_bytes == total - tail - table_bytes, "skeleton_bytes", skeleton_bytes, total - tail - table_bytes)
-    _check(buffers <= MAX_BUFFERS, "buffer_count", buffers, f"at most {MAX_BUFFERS}")
-    _check(zero == zero_too == 0, "reserved", zero or zero_too, 0)
+    if not (total <= len(memory) and HEADER_BYTES <= tail <= total and table_bytes <= total - tail):
+        raise _wrong("places", f"total_bytes {total}, tail_offset {tail}, table_bytes {table_bytes}",
+                     f"a tail that lies within {len(memory)} bytes")
+    if skeleton_bytes != total - tail - table_bytes:
+        raise _wrong("skeleton_bytes", skeleton_bytes, total - tail - table_bytes)
+    if buffers > MAX_BUFFERS or zero or zero_too:
+        raise _wrong("header", f"buffer_count {buffers}, reserved {zero}, {zero_too}", f"at most {MAX_BUFFERS}, 0, 0")
     found = zlib.crc32(memory[tail:total])
-    _check(found == checksum, "tail_crc32", checksum, found)
+    if found != checksum:
+        raise _wrong("tail_crc32", checksum, found)
     return Tail(_parse_table(memory[tail:tail + table_bytes], buffers, tail), memory[tail + table_bytes:total])
 
 
 def _parse_table(table, buffers, end_of_data):
-    entries, at = [], 0
+    entries, at, end = [], 0, len(table)
     for place in range(buffers):
-        _check(ENTRY.size <= len(table) - at, f"table_bytes at buffer {place}", len(table), f"at least {at + ENTRY.size}")
+        if ENTRY.size > end - at:
+            raise _wrong("table_bytes", end, f"an entry for buffer {place} of {buffers}")
         form, dtype, dimensions, zero, item_bytes, offset, nbytes = ENTRY.unpack_from(table, at)
         at += ENTRY.size
-        _check(dimensions <= MAX_DIMENSIONS, f"dimensions of buffer {place}", dimensions, f"at most {MAX_DIMENSIONS}")
-        _check(16 * dimensions <= len(table) - at, f"table_bytes at buffer {place}", len(table),
-               f"at least {at + 16 * dimensions}")
+        if dimensions > MAX_DIMENSIONS or 16 * dimensions > end - at or zero:
+            raise _wrong(f"buffer {place}", f"{dimensions} dimensions, reserved {zero}", f"at most {MAX_DIMENSIONS}, 0")
         sides = struct.unpack_from(f"<{2 * dimensions}q", table, at)
         at += 16 * dimensions
         entry = Entry(form, dtype, item_bytes, offset, nbytes, sides[:dimensions], sides[dimensions:])
-        _check_entry(place, entry, zero, end_of_data)
+        _check_entry(place, entry, end_of_data)
         entries.append(entry)
-    _check(at == len(table), "table_bytes", len(table), at)
+    if at != end:
+        raise _wrong("table_bytes", end, at)
     return entries
 
 
-def _check_entry(place, entry, zero, end_of_data):
-    _check(entry.form in (BYTES, ARRAY, TENSOR), f"form of buffer {place}", entry.form, "0 to 2")
-    _check(entry.dtype == OTHER or entry.dtype in NAMES, f"dtype of buffer {place}", entry.dtype, f"0 to {max(NAMES)}")
-    _check(zero == 0, f"reserved of buffer {place}", zero, 0)
-    _check(entry.offset % ALIGNMENT == 0 and entry.offset >= HEADER_BYTES, f"offset of buffer {place}", entry.offset,
-           f"a multiple of {ALIGNMENT} behind the header")
-    _check(entry.offset <= end_of_data and entry.nbytes <= end_of_data - entry.offset, f"end of buffer {place}",
-           entry.offset + entry.nbytes, f"at most {end_of_data}")
-    if entry.form != BYTES:
-        _check(min(entry.shape, default=0) >= 0 and min(entry.strides, default=0) >= 0, f"shape of buffer {place}",
-               f"{entry.shape} with strides {entry.strides}", "no negative numbers")
-        _check(extent(entry) <= entry.nbytes, f"extent of buffer {place}", extent(entry), f"at most {entry.nbytes} bytes")
-        _check(stored_bytes(entry) == entry.nbytes, f"length of buffer {place}", entry.nbytes, stored_bytes(entry))
-        _check(math.prod(entry.shape) <= MAX_ELEMENTS, f"elements of buffer {place}", math.prod(entry.shape),
-               f"at most {MAX_ELEMENTS}")
+def _check_entry(place, entry, end_of_data):
+    form, dtype, item_bytes, offset, nbytes, shape, strides = entry
+    if form not in (BYTES, ARRAY, TENSOR) or not (dtype == OTHER or dtype in NAMES):
+        raise _wrong(f"buffer {place}", f"form {form}, dtype {dtype}", f"0 to 2, 0 to {max(NAMES)}")
+    if offset % ALIGNMENT or not HEADER_BYTES <= offset <= end_of_data or nbytes > end_of_data - offset:
+        raise _wrong(f"buffer {place}", f"{nbytes} bytes at {offset}", f"a multiple of {ALIGNMENT} from {HEADER_BYTES}, and an "
+                     f"end at {end_of_data} or before")
+    if form == BYTES:
+        return
+    if min(shape, default=0) < 0 or min(strides, default=0) < 0 or math.prod(shape) > MAX_ELEMENTS:
+        raise _wrong(f"buffer {place}", f"shape {shape} with strides {strides}", f"0 to {MAX_ELEMENTS} elements")
+    if extent(shape, strides, item_bytes) > nbytes or stored_bytes(entry) != nbytes:
+        raise _wrong(f"buffer {place}", f"{nbytes} bytes", f"{stored_bytes(entry)} for shape {shape} with strides {strides} of "
+                     f"{item_bytes} bytes")
 
 
-def extent(entry):
+def extent(shape, strides, item_bytes):
     """Bytes from the first to the last element; 0 without elements."""
-    if 0 in entry.shape:
+    if 0 in shape:
         return 0
-    last = sum((side - 1) * stride for side, stride in zip(entry.shape, entry.strides))
-    return (last + 1) * entry.item_bytes
+    last = 1
+    for side, stride in zip(shape, strides):
+        last += (side - 1) * stride
+    return last * item_bytes
 
 
 def stored_bytes(entry):
     """Bytes of a dense array with this shape. Tensors store a dimension of stride 0 once; arrays have none."""
+    if 0 not in entry.strides:
+        return math.prod(entry.shape) * entry.item_bytes
     sides = (1 if stride == 0 and side > 0 and entry.form == TENSOR else side for side, stride in
              zip(entry.shape, entry.strides))
     return math.prod(sides) * entry.item_bytes
 
 
-def _check(condition, what, got, expected):
-    if not condition:
-        raise SlotDamaged(f"the slot's {what} is wrong: got {got}, expected {expected}; the slot is damaged, or was "
-                          "written by something else")
+def _wrong(what, got, expected):
+    return SlotDamaged(f"the slot's {what}: got {got}, expected {expected}; the slot is damaged, or was written by something "
+                       "else")

@@ -56,9 +56,10 @@ def _no_torch_function():
 def copy(memory, entry, tensor):
     import torch
     source = tensor.detach()
-    for dimension, (side, stride) in enumerate(zip(entry.shape, entry.strides)):
-        if stride == 0 and side > 1:
-            source = source.narrow(dimension, 0, 1)
+    if 0 in entry.strides:
+        for dimension, (side, stride) in enumerate(zip(entry.shape, entry.strides)):
+            if stride == 0 and side > 1:
+                source = source.narrow(dimension, 0, 1)
     stored = torch.frombuffer(memory, dtype=source.dtype, count=entry.nbytes // entry.item_bytes, offset=entry.offset)
     stored.as_strided(source.shape, entry.strides).copy_(source)
 
