@@ -21,6 +21,7 @@ ARRAYS = {
     "a scalar": ["import numpy\ndataset = numpy.float32(1)", "import numpy\ndataset = numpy.float64(1)", "import numpy\ndataset = numpy.float32(2)"],
     "a subclass's attribute": [f"import numpy\nclass A(numpy.ndarray): pass\ndataset = numpy.zeros(2).view(A)\ndataset.x = {n}" for n in (1, 2)],
     "a mask": [f"import numpy\ndataset = numpy.ma.masked_array([1, 2], [0, {n}])" for n in (0, 1)],
+    "a vectorised function": [f"import numpy\ndef f(i): return {n}\ndataset = numpy.vectorize(f)" for n in (1, 2)],
     "a view": ["import numpy\nbase = numpy.arange(10)\ndataset = base[:5]", "import numpy\nbase = numpy.arange(10)\ndataset = base[5:]"],
     "a generator": [f"import numpy\ndataset = numpy.random.{made}" for made in
                     ("default_rng(1)", "default_rng(2)", "RandomState(1)", "RandomState(2)")],
@@ -96,7 +97,9 @@ class ContentsTest(identities.Cases, unittest.TestCase):
                 self.skipTest(f"no {module} ({error})")
 
     def test_arrays(self):
-        self.check(different=ARRAYS, same={
+        self.check(different=ARRAYS, opaque={
+            "a function of C that has a name alone": (
+                "import numpy\ndef f(i): return 1\ndataset = numpy.frompyfunc(f, 1, 1)", "says only its name")}, same={
             "one content": ["import numpy\ndataset = numpy.arange(5)", "import numpy\ndataset = numpy.array([0, 1, 2, 3, 4])"],
             "the global generator": [f"import numpy\nnumpy.random.seed({n})\ndef f(i): return numpy.random.rand(), numpy.random.mtrand._rand\n"
                                      "dataset = f" for n in (1, 2)]})

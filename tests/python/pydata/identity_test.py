@@ -80,6 +80,18 @@ DIFFERENT = {
                               ("OrderedDict(a=1, b=2)", "OrderedDict(b=2, a=1)", "deque([1])", "deque([2])", "deque([1], 3)",
                                "Counter('aab')", "Counter('abb')")],
     "a set's elements": ["dataset = {'a', 'b'}", "dataset = {'a', 'c'}", "dataset = frozenset(['a', 'b'])"],
+    "an enum's value that has no hash": [f"import enum\nclass E(enum.Enum):\n A = [{n}]\ndataset = E.A" for n in (1, 2)],
+    "an enum's own attribute": [f"import enum\nclass E(enum.Enum):\n A = 1\nE.A.extra = {n}\ndataset = E.A" for n in (1, 2)],
+    "an order within a subclass of OrderedDict": [
+        f"import collections\nclass D(collections.OrderedDict): pass\ndataset = D(a=1, b=2)\n{move}" for move in
+        ("", "dataset.move_to_end('a')")],
+    "a number that hides": ["class D(int):\n __int__ = __index__ = lambda s: 0\ndataset = D(1)",
+                            "class D(int):\n __int__ = __index__ = lambda s: 0\ndataset = D(2)"],
+    "a logger of the program's own class": [
+        f"import logging\nclass L(logging.Logger): pass\ndataset = L('a')\ndataset.n = {n}" for n in (1, 2)],
+    "what a library's function does without arguments": [
+        f"import textwrap\nold = textwrap.indent.__defaults__\ntextwrap.indent.__defaults__ = ({n},)\n"
+        "def undo(): textwrap.indent.__defaults__ = old\ndef f(i): return textwrap.indent(i, '')\ndataset = f" for n in (1, 2)],
     "one of many": ["dataset = [(str(n), n) for n in range(10_000)]", "dataset = [(str(n), n + (n == 5000)) for n in range(10_000)]",
                     "dataset = [(str(n), n + 0.0) for n in range(10_000)]", "dataset = [[str(n), n] for n in range(10_000)]",
                     "dataset = {str(n): n for n in range(10_000)}", "dataset = {str(n): n for n in reversed(range(10_000))}",
@@ -243,14 +255,14 @@ class SurroundingsTest(identities.Cases, unittest.TestCase):
         self.assertEqual(len({usual, *changed}), 8)
 
     def test_a_module_of_the_program_is_its_file_and_what_is_read_of_it(self):
-        def digest(text, tail=""):
+        def digest(text, tail="", code="return helper.g(i), helper.N"):
             folder = self.enterFolder()
             with open(os.path.join(folder, "helper.py"), "w") as file:
                 file.write(text)
             path = os.path.join(folder, "data.py")
             with open(path, "w") as file:
                 file.write(f"import sys\nsys.path.insert(0, {folder!r})\nimport helper\nsys.path.pop(0)\n{tail}\n"
-                           "def f(i): return helper.g(i), helper.N\ndataset = f")
+                           f"def f(i):\n {code}\ndataset = f")
             return identities.look([("x", path)], "/")["x"][0][0]
 
         usual = digest("N = 1\ndef g(i): return i")
@@ -258,6 +270,10 @@ class SurroundingsTest(identities.Cases, unittest.TestCase):
         self.assertEqual(len({usual, digest("N = 2\ndef g(i): return i"), digest("N = 1\ndef g(i): return -i"),
                               digest("N = 1\ndef g(i): return i", "helper.N = 2"),
                               digest("N = 1\ndef g(i): return i", "helper.g = abs")}), 5)
+        for code in ("m = helper\n return m.N", "return getattr(helper, 'N')", "import helper as h\n return h.N",
+                     "from helper import N\n return N", "return vars(helper)['N']"):
+            with self.subTest(code=code):
+                self.assertNotEqual(digest("N = 1", "", code), digest("N = 1", "helper.N = 2", code))
 
     def test_it_is_quick(self):
         """Nothing is measured here but that nobody waits for it."""

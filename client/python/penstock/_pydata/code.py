@@ -61,7 +61,11 @@ def _walk_library_function(to, function, module):
         _walk_rank(to)
     elif function is os.getenv or function is os.getenvb:
         walk_environment(to)
-    if function is _found(module, function.__qualname__):
+    if function is found(module, function.__qualname__):
+        try:
+            to.attempt(lambda: _walk(to, (function.__defaults__, function.__kwdefaults__), ".__defaults__"))
+        except Opaque:
+            pass  # its library's business
         return
     _walk(to, function.__code__)  # made by a call, or put in another one's place
     _walk_closure(to, function)
@@ -78,6 +82,8 @@ def _walk_globals(to, code, names):
     """What the code reads of its module's globals, of the modules that it reaches through them, and of what it imports."""
     for path in _paths(code):
         root = path[0]
+        if len(path) == 1:
+            _walk_names(to, names.get(root), code)
         if root in names:
             _walk_path(to, names[root], path)
         elif hasattr(builtins, root):
@@ -85,7 +91,7 @@ def _walk_globals(to, code, names):
         else:
             to.token("no such global", root)
     for name, level, members in _imports(code):
-        _walk_import(to, name, level, members, names)
+        _walk_import(to, name, level, members, names, code)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _walk_globals(to, constant, names)
@@ -127,6 +133,16 @@ def _walk_path(to, value, path):
         value = vars(value)[following]
 
 
+def _walk_names(to, module, code):
+    """A module of the program that the code holds: what the code can reach in it, by any name that it has."""
+    if not isinstance(module, types.ModuleType) or is_library_module(module.__name__):
+        return
+    texts = {constant for constant in code.co_consts if isinstance(constant, str)}
+    for name in sorted((texts | set(code.co_names)) & vars(module).keys()):
+        to.token("reads", f"{module.__name__}.{name}")
+        _walk(to, vars(module)[name], f" reads {module.__name__}.{name}, which")
+
+
 def _imports(code):
     found, level = [], 0
     instructions = _instructions(code)
@@ -145,7 +161,7 @@ def _imports(code):
     return found
 
 
-def _walk_import(to, name, level, members, names):
+def _walk_import(to, name, level, members, names, code):
     full = name
     if level:
         package = names.get("__package__") or names.get("__name__", "")
@@ -162,9 +178,11 @@ def _walk_import(to, name, level, members, names):
         to.token("import", version(full) if found is not None else "missing")
         return
     walk_module(to, module)
+    _walk_names(to, module, code)
     for member in members:
         if member in vars(module):
             _walk(to, vars(module)[member], f" imports {full}.{member}, which")
+            _walk_names(to, vars(module)[member], code)
 
 
 # Classes.
@@ -177,7 +195,7 @@ def walk_class(to, kind):
     to.token("class", f"{kind.__module__}:{kind.__qualname__}")
     if is_library_class(kind):
         met(to, kind.__module__)
-        if kind is not _found(kind.__module__, kind.__qualname__) and kind.__flags__ & 1 << 9:
+        if kind is not found(kind.__module__, kind.__qualname__) and kind.__flags__ & 1 << 9:
             _walk_members(to, kind)  # made by a call: a namedtuple, say
         else:
             _walk_replaced(to, kind)
@@ -206,14 +224,17 @@ def walk_builtin(to, value):
     to.token("builtin", f"{getattr(value, '__module__', '')}:{value.__qualname__}")
     owner = getattr(value, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType):
-        met(to, getattr(value, "__module__", None) or "builtins")
+        module = sys.modules.get(getattr(value, "__module__", None) or "builtins")
+        if module is None:
+            raise Opaque(f"a function of C, {value.__qualname__}, of no module")
+        walk_module(to, module)
         if (getattr(value, "__module__", None) or "").startswith("torch._C._distributed"):
             _walk_rank(to)
     else:
         _walk(to, owner, ".__self__")
 
 
-def _found(module, qualname):
+def found(module, qualname):
     """What the module has under this name; None if there is nothing."""
     value = sys.modules.get(module)
     for name in qualname.split("."):

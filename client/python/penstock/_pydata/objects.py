@@ -8,6 +8,7 @@ import io
 import itertools
 import logging
 import marshal
+import pickle
 import struct
 import sys
 import threading
@@ -25,6 +26,10 @@ _SIMPLE = {
 }
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _CACHES = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
+# The content of a subclass's object, whatever the subclass makes of these methods.
+_PLAIN = {str: str.__str__, int: int.__pos__, float: float.__pos__, complex: complex.__pos__,
+          bytes: lambda value: bytes.__getitem__(value, slice(None)),
+          bytearray: lambda value: bytearray.__getitem__(value, slice(None))}
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque, str, bytes, bytearray, int, float, complex)
 _STATE_METHODS = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs_ex__", "__getnewargs__")
 _LONG = 64    # elements
@@ -63,9 +68,9 @@ def _compound(to, value):
 
 def _known(to, value):
     """Objects that mean the same everywhere, whatever is in them."""
-    if isinstance(value, _LOCKS) or isinstance(value, _CACHES):
+    if type(value) in _LOCKS or type(value) in _CACHES:
         to.token("lock or cache", type(value).__name__)
-    elif isinstance(value, logging.Logger):
+    elif isinstance(value, logging.Logger) and code.is_library_class(type(value)):
         to.token("logger", value.name)
     elif value is sys.stdin or value is sys.stdout or value is sys.stderr:
         to.token("standard stream")
@@ -77,7 +82,7 @@ def _known(to, value):
         to.token("seeded generator", type(value).__name__)
     elif isinstance(value, enum.Enum):
         walk(to, type(value))
-        to.token("member", value._name_ or repr(value._value_))
+        walk(to, dict(value.__dict__), ".__dict__")  # name, value, and what __init__ made of it
     elif isinstance(value, io.IOBase):
         raise Opaque(f"an open file ({getattr(value, 'name', type(value).__name__)!r})")
     elif isinstance(value, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
@@ -109,20 +114,27 @@ def _is_plain(value):
 
 def _dict(to, value):
     """In its order, which a dataset may rely on."""
-    items = list(dict.items(value))
+    _items(to, list(value.items()))
+
+
+def _items(to, items):
     if _is_plain(items):
         to.token("plain dict", marshal.dumps(items, _MARSHAL))
         return
-    to.token("dict", len(value))
+    to.token("dict", len(items))
     for key, part in items:
         walk(to, key, "a key")
-        walk(to, part, f"[{key!r:.80}]")
+        walk(to, part, f"[{key!r:.80}]" if type(key) in _SIMPLE else "[...]")
 
 
 def _set(to, value):
     """In the order of its elements' digests. The order of a set of texts differs between processes."""
-    digests = [to.apart(functools.partial(walk, to, part, "an element")) for part in value]
-    to.token(type(value).__name__, b"".join(sorted(digests)))
+    _set_of(to, type(value).__name__, value)
+
+
+def _set_of(to, kind, elements):
+    digests = [to.apart(functools.partial(walk, to, part, "an element")) for part in elements]
+    to.token(kind, b"".join(sorted(digests)))
 
 
 def _cell(to, cell):
@@ -215,7 +227,7 @@ def _attributes(to, value, kind):
     if base in (dict, list, tuple, set, frozenset, collections.deque):
         _content(to, value, base)
     elif base is not None:
-        walk(to, base.__str__(value) if base is str else base(value))
+        walk(to, _PLAIN[base](value))
     attributes = getattr(value, "__dict__", None)
     if isinstance(attributes, dict):
         lazily = {name for each in kind.__mro__ for name, member in vars(each).items()
@@ -232,11 +244,12 @@ def _attributes(to, value, kind):
 
 def _content(to, value, base):
     if base is dict:
-        _dict(to, value)
+        ordered = isinstance(value, collections.OrderedDict)  # whose order is not that of the dict below it
+        _items(to, list((collections.OrderedDict if ordered else dict).items(value)))
         if isinstance(value, collections.defaultdict):
             walk(to, value.default_factory, ".default_factory")
     elif base in (set, frozenset):
-        _set(to, frozenset(base.__iter__(value)))
+        _set_of(to, base.__name__, list(base.__iter__(value)))
     else:
         _sequence(to, list(base.__iter__(value)))
         if base is collections.deque:
@@ -262,8 +275,7 @@ def _reduced(to, value):
     except Exception as error:
         raise Opaque(f"an object of {kind.__module__}.{kind.__qualname__}, which does not say what is in it ({error})") from None
     if isinstance(parts, str):
-        to.token("global", f"{getattr(value, '__module__', '')}:{parts}")
-        walk(to, kind, "__class__")
+        _global(to, value, parts)
         return
     to.token("reduced", len(parts))
     make, arguments, *rest = parts
@@ -271,3 +283,12 @@ def _reduced(to, value):
     walk(to, arguments, ".__reduce__")
     for place, part in enumerate(rest):
         walk(to, list(part) if place in (1, 2) and part is not None else part, ".__reduce__")
+
+
+def _global(to, value, name):
+    """An object that pickles as a name: what a library has under it. Two objects of the program's may have one name."""
+    module = pickle.whichmodule(value, name)
+    if not code.is_library_module(module) or code.found(module, name) is not value:
+        raise Opaque(f"an object of {type(value).__module__}.{type(value).__qualname__}, which says only its name, {name!r}")
+    to.token("global", f"{module}:{name}")
+    code.met(to, module)
