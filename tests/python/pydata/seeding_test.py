@@ -42,10 +42,10 @@ class PhiloxTest(unittest.TestCase):
             self.assertEqual(philox.block(seed, epoch, sample, philox.SAMPLE), a | b << 32 | c << 64 | d << 96)
 
     def test_no_two_uses_of_the_counter_meet(self):
-        self.assertGreater(min(philox.SAMPLE, philox.BATCH, philox.WORKER), 11)  # 0 to 10: crops, 11: orders by weight
+        self.assertGreater(min(philox.SAMPLE, philox.BATCH, philox.WORKER, philox.ITEMS), 11)  # 0 to 10: crops, 11: orders by weight
         blocks = {philox.block(seed, epoch, number, operation) for seed in range(3) for epoch in range(3)
-                  for number in range(50) for operation in (12, 13, 14)}
-        self.assertEqual(len(blocks), 3 * 3 * 50 * 3)
+                  for number in range(50) for operation in (12, 13, 14, 15)}
+        self.assertEqual(len(blocks), 3 * 3 * 50 * 4)
 
 
 class SeedsTest(unittest.TestCase):
@@ -105,7 +105,7 @@ class SeedsTest(unittest.TestCase):
         seeds = Seeds(0)
 
         self.assertEqual(len({tuple(seeds.run(0, 0, draws, operation=operation)) for operation in
-                              (seeding.SAMPLE, seeding.BATCH, seeding.WORKER)}), 3)
+                              (seeding.SAMPLE, seeding.BATCH, seeding.WORKER, seeding.ITEMS)}), 4)
 
     def test_a_sample_within_a_sample_has_its_own_generator(self):
         seeds = Seeds(0)
@@ -216,15 +216,20 @@ class FastSeedTest(unittest.TestCase):
             public = numpy.random.get_state()
             self.assertEqual((fast[0], fast[1].tolist(), fast[2:]), (public[0], public[1].tolist(), public[2:]))
 
-    def test_another_bit_generator_is_seeded_by_the_public_function(self):
-        done = support.script(
-            "import numpy\n"
-            "if not hasattr(numpy.random, 'set_bit_generator'): print('skip'); raise SystemExit\n"
-            "numpy.random.set_bit_generator(numpy.random.MT19937(3))\n"
-            "from penstock._pydata.seeding import Seeds\n"
-            "a = [Seeds(0).run(0, n, numpy.random.rand) for n in range(3)]\n"
-            "s = Seeds(0); print(a == [s.run(0, n, numpy.random.rand) for n in range(3)])\n")
-        self.assertIn(done.strip(), ("skip", "True"))
+    def test_another_bit_generator_is_seeded_too(self):
+        """Whether the program chose it before the first sample or later."""
+        for kind in ("MT19937", "PCG64", "Philox"):
+            said = support.script(
+                "import numpy, sys\n"
+                "if not hasattr(numpy.random, 'set_bit_generator'): print('True skipped'); raise SystemExit\n"
+                "from penstock._pydata.seeding import Seeds\n"
+                "late = Seeds(0); late.run(0, 0, numpy.random.rand)\n"
+                f"numpy.random.set_bit_generator(numpy.random.{kind}(3))\n"
+                "early = Seeds(0)\n"
+                "a, b = ([s.run(0, n, numpy.random.rand) for n in range(50)] for s in (early, late))\n"
+                "print(a == b and len(set(a)) == 50 and a[7] == Seeds(0).run(0, 7, numpy.random.rand))\n")
+            with self.subTest(kind=kind):
+                self.assertEqual(said.split()[0], "True")
 
 
 class ImportsTest(unittest.TestCase):

@@ -30,34 +30,38 @@ class NumpyRandom:
     module = "numpy"
 
     def __init__(self, numpy):
-        self._seed = numpy.random.seed
+        self._random, self._global = numpy.random, numpy.random.mtrand._rand
+        self._bit_generator = self._global._bit_generator  # owns the memory of `words`
         self._words = words = _state_of_numpy(numpy.random)
         self.mark = None if words is None else ctypes.c_uint64.from_buffer(words, 4 * (_WORDS - 1))  # last word, position
         self._like_python = _random.Random(0)
         self._python_words = _state_of_python(self._like_python)
-        self._is_fast = words is not None and self._python_words is not None and self._agrees(numpy)
+        self._is_fast = words is not None and self._python_words is not None and self._agrees()
 
     def seed(self, bits):
-        high = bits >> 32 & 0xFFFFFFFF
-        if self._is_fast and high:
-            self._copy_from_python(bits & 0xFFFFFFFFFFFFFFFF)
-        else:
-            self._seed([bits & 0xFFFFFFFF, high])
+        low, high = bits & 0xFFFFFFFF, bits >> 32 & 0xFFFFFFFF
+        now = self._global._bit_generator
+        if now is self._bit_generator and self._is_fast and high:
+            self._copy_from_python(low | high << 32)
+        elif type(now).__name__ == "MT19937":
+            self._random.seed([low, high])
+        else:  # the program has called numpy.random.set_bit_generator
+            self._random.set_bit_generator(type(now)([low, high]))
 
     def _copy_from_python(self, bits):
         """Python's generator does the same with a number of 64 bits as NumPy's with two words, in half the time."""
-        self._seed(0)  # forgets the second normal variate of a pair
+        self._random.seed(0)  # forgets the second normal variate of a pair
         self._like_python.seed(bits)
         ctypes.memmove(ctypes.addressof(self._words), ctypes.addressof(self._python_words) + 4, 4 * _WORDS)
         self._words[_WORDS] = _WORDS
 
-    def _agrees(self, numpy):
-        before = numpy.random.get_state()
-        self._seed([5, 6])
-        expected = numpy.random.get_state()
+    def _agrees(self):
+        before = self._random.get_state()
+        self._random.seed([5, 6])
+        expected = self._random.get_state()
         self._copy_from_python(5 | 6 << 32)
-        found = numpy.random.get_state()
-        numpy.random.set_state(before)
+        found = self._random.get_state()
+        self._random.set_state(before)
         return found[1].tolist() == expected[1].tolist() and found[2:] == expected[2:]
 
 
@@ -93,9 +97,9 @@ def _state_of_python(instance):
 
 def _state_of_numpy(random):
     """[key 0 ... key 623, position] in the memory of NumPy's global generator; None if it is not a Mersenne Twister."""
-    name, key, position = random.get_state()[:3]
-    if name != "MT19937":
+    if type(random.mtrand._rand._bit_generator).__name__ != "MT19937":
         return None
+    key, position = random.get_state()[1:3]
     try:
         address = random.mtrand._rand._bit_generator.ctypes.state_address
     except (AttributeError, NotImplementedError, ImportError):

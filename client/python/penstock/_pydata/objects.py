@@ -15,6 +15,7 @@ import threading
 import types
 import warnings
 import weakref
+from typing import Any, Callable, Dict
 
 from . import code, contents
 from .walk import Opaque
@@ -27,9 +28,9 @@ _SIMPLE = {
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _CACHES = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 # The content of a subclass's object, whatever the subclass makes of these methods.
-_PLAIN = {str: str.__str__, int: int.__pos__, float: float.__pos__, complex: complex.__pos__,
-          bytes: lambda value: bytes.__getitem__(value, slice(None)),
-          bytearray: lambda value: bytearray.__getitem__(value, slice(None))}
+_PLAIN: Dict[type, Callable[[Any], Any]] = {
+    str: str.__str__, int: int.__pos__, float: float.__pos__, complex: complex.__pos__,
+    bytes: lambda value: bytes(memoryview(value)), bytearray: lambda value: bytearray(memoryview(value))}
 _CONTAINERS = (dict, list, tuple, set, frozenset, collections.deque, str, bytes, bytearray, int, float, complex)
 _STATE_METHODS = ("__reduce_ex__", "__reduce__", "__getstate__", "__getnewargs_ex__", "__getnewargs__")
 _LONG = 64    # elements

@@ -7,7 +7,7 @@ _MASK = 2**32 - 1
 _MASK_64 = 2**64 - 1
 
 # The last word of the counter says what the words are for. server/plan/README.md lists all of these numbers.
-SAMPLE, BATCH, WORKER = 12, 13, 14
+SAMPLE, BATCH, WORKER, ITEMS = 12, 13, 14, 15
 
 
 @functools.lru_cache(64)

@@ -4,6 +4,9 @@
     sample = seeds.run(epoch, number, dataset.__getitem__, index)
     batch = seeds.run(epoch, number_of_its_first_sample, collate_fn, samples, operation=BATCH)
 
+`operation` ITEMS is for `dataset.__getitems__(indices)`, which makes a batch's samples at once, under the number of the
+first; WORKER for `worker_init_fn`, with epoch and number 0 on every worker.
+
 So the bytes of a sample depend on no other sample, worker, rank or restart. With b the 128 bits of
 `philox.block(seed, epoch, number, operation)`, a sample sees exactly this:
 
@@ -21,9 +24,9 @@ import os
 import sys
 
 from . import generators
-from .philox import BATCH, SAMPLE, WORKER, block
+from .philox import BATCH, ITEMS, SAMPLE, WORKER, block
 
-__all__ = ["BATCH", "SAMPLE", "WORKER", "Seeds", "rng"]
+__all__ = ["BATCH", "ITEMS", "SAMPLE", "WORKER", "Seeds", "rng"]
 
 UNUSED = 32  # samples without a draw, after which a generator is no longer seeded ahead
 
