@@ -104,6 +104,11 @@ class ContentsTest(identities.Cases, unittest.TestCase):
             "the global generator": [f"import numpy\nnumpy.random.seed({n})\ndef f(i): return numpy.random.rand(), numpy.random.mtrand._rand\n"
                                      "dataset = f" for n in (1, 2)]})
 
+    @unittest.skipUnless(hasattr(getattr(numpy, "dtypes", None), "StringDType"), "this NumPy has no texts of variable length")
+    def test_texts_of_variable_length(self):
+        self.check(different={"texts": [f"import numpy\ndataset = numpy.array(['{letter}' * 100, 'c'], numpy.dtypes.StringDType())"
+                                        for letter in "ab"]})
+
     def test_tensors(self):
         self.has("torch")
         self.check(different=TORCH, same=TORCH_SAME)

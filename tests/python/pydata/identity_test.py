@@ -1,5 +1,6 @@
 """Tests identities of Python's own objects: pairs that must differ, pairs that must not, and what nobody can see through."""
 import os
+import subprocess
 import sys
 import unittest
 
@@ -197,6 +198,42 @@ dataset = D(%d)
 """
 
 
+SCRIPT = """
+import argparse, collections, functools, logging, os, random, sys
+from penstock._pydata.identity import identify
+log = logging.getLogger(__name__)
+Sample = collections.namedtuple("Sample", "number text")
+parser = argparse.ArgumentParser()
+parser.add_argument("--size", type=int)
+args = parser.parse_args()
+
+class Rows:
+    def __init__(self, root):
+        self.root, self.names = root, sorted(os.listdir(root))
+        self.kinds = {name.split(".")[-1] for name in self.names}
+    @functools.lru_cache(maxsize=None)
+    def load(self, index):
+        with open(os.path.join(self.root, self.names[index])) as file:
+            return file.read()
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, index):
+        log.info("sample %d", index)
+        return Sample(index + random.random(), self.load(index)[:args.size])
+
+def collate(rows, pad=0):
+    print(len(rows), file=sys.stderr)
+    return [row.number for row in rows] + [pad] * args.size
+
+if __name__ == "__main__":
+    rows = Rows(os.path.dirname(os.path.abspath(__file__)))
+    for _ in range(3):
+        found = identify(dataset=rows, collate_fn=functools.partial(collate, pad=1), worker_init_fn=lambda worker: None)
+        collate([rows[0]])
+        print(found.digest or sys.exit(found.reason))
+"""
+
+
 class IdentityTest(identities.Cases, unittest.TestCase):
     def test_what_makes_other_samples_is_different(self):
         self.check(different=DIFFERENT)
@@ -274,6 +311,23 @@ class SurroundingsTest(identities.Cases, unittest.TestCase):
                      "from helper import N\n return N", "return vars(helper)['N']"):
             with self.subTest(code=code):
                 self.assertNotEqual(digest("N = 1", "", code), digest("N = 1", "helper.N = 2", code))
+
+    def test_a_script(self):
+        """As people write them: everything in __main__, with a parser's arguments and a logger."""
+        path = os.path.join(self.enterFolder(), "train.py")
+        with open(path, "w") as file:
+            file.write(SCRIPT)
+
+        def digests(*arguments, **environment):
+            done = subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, cwd="/",
+                                  env={**os.environ, **environment})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout.split()
+
+        usual = digests("--size", "8", RANK="0")
+        self.assertEqual(digests("--size", "8", RANK="1"), usual)
+        self.assertEqual((len(usual), len(set(usual))), (3, 1))
+        self.assertNotEqual(digests("--size", "9", RANK="0"), usual)
 
     def test_it_is_quick(self):
         """Nothing is measured here but that nobody waits for it."""

@@ -160,6 +160,14 @@ class ArraysTest(unittest.TestCase):
             with self.subTest(dtype=array.dtype):
                 self.check(array)
 
+    @unittest.skipUnless(hasattr(getattr(numpy, "dtypes", None), "StringDType"), "this NumPy has no texts of variable length")
+    def test_texts_of_variable_length(self):
+        array = numpy.array(["a", "b" * 100, "ä" * 1000], numpy.dtypes.StringDType())
+
+        got = through_slot([array])[0]
+
+        self.assertEqual((got.dtype, got.tolist()), (array.dtype, array.tolist()))
+
     def test_all_shapes(self):
         for shape in ((), (0,), (3, 0, 2), (1,), (1, 1, 1), (2, 3, 4, 5, 6)):
             with self.subTest(shape=shape):

@@ -2,6 +2,7 @@
 import os
 import sys
 
+from .slot_numpy import is_flat
 from .walk import Opaque
 
 
@@ -40,7 +41,7 @@ def _array(to, array, numpy):
     objects.walk(to, array.dtype, ".dtype")
     if not (type(array) is numpy.ndarray or type(array) is numpy.memmap):
         objects.walk(to, {name: part for name, part in vars(array).items() if name != "_mmap"}, ".__dict__")
-    if array.dtype.hasobject:
+    if not is_flat(array.dtype):
         objects.walk(to, numpy.asarray(array).ravel().tolist())
     elif not _mapped_file(to, array, numpy):
         to.token("bytes", numpy.ascontiguousarray(array).reshape(-1).view("uint8") if array.dtype.itemsize else b"")

@@ -8,7 +8,7 @@ from .slot_format import ARRAY, CODES, MAX_DIMENSIONS, NAMES, OTHER, SlotDamaged
 def reduce(plan, array):
     """How the skeleton refers to `array`, whose type is exactly ndarray. NotImplemented: NumPy pickles it itself."""
     dtype = array.dtype
-    if dtype.hasobject or dtype.itemsize == 0 or array.ndim > MAX_DIMENSIONS:
+    if not is_flat(dtype) or dtype.itemsize == 0 or array.ndim > MAX_DIMENSIONS:
         return NotImplemented
     shape = array.shape
     if array.flags.f_contiguous and not array.flags.c_contiguous:  # the two orders that NumPy's own pickle keeps
@@ -20,6 +20,11 @@ def reduce(plan, array):
     return (array_at, (number,)) if code else (array_at, (number, dtype))
 
 
+def is_flat(dtype):
+    """Whether elements are their bytes. Objects are pointers, and so are NumPy 2's texts of variable length."""
+    return not dtype.hasobject and dtype.kind in "biufcmMSUV"
+
+
 def copy(memory, entry, array):
     import numpy
     numpy.copyto(_view(memory, entry, array.dtype), array)
@@ -29,7 +34,7 @@ def array_at(memory, entry, dtype=None):
     """The array of `entry` as a view of `memory`."""
     if dtype is None:
         dtype = _dtypes().get(entry.dtype)
-    if dtype is None or dtype.hasobject or dtype.itemsize != entry.item_bytes:
+    if dtype is None or not is_flat(dtype) or dtype.itemsize != entry.item_bytes:
         raise SlotDamaged(f"the slot has an array of {NAMES.get(entry.dtype, dtype)} with {entry.item_bytes} bytes an "
                           "element, which NumPy does not have; the slot is damaged")
     return _view(memory, entry, dtype)
