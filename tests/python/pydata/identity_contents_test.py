@@ -1,4 +1,5 @@
 """Tests identities of arrays, mapped files, tensors, images, and of datasets as people write them."""
+import importlib.util
 import os
 import time
 import unittest
@@ -88,6 +89,25 @@ TRANSFORMS_SAME = {
 }
 
 
+# Libraries that hold datasets or their settings, by module: what must differ, and what must not.
+LIBRARIES = {
+    "pandas": ([f"import pandas\ndataset = pandas.DataFrame({{'a': [1, {n}], 'b': ['x', '{text}']}})" for n, text in ((2, "y"), (3, "y"), (2, "z"))],
+               "import pandas\ndataset = pandas.DataFrame({'a': [1, 2], 'b': ['x', 'y']})\ndef use(): dataset[dataset.a > 1], dataset.describe()"),
+    "datasets": ([f"import datasets\ndataset = datasets.Dataset.from_dict({{'a': [1, {n}]}}).{more}" for n, more in
+                  ((2, "select([0])"), (2, "select([1])"), (3, "select([0])"), (2, "with_transform(lambda rows: rows)"),
+                   (2, "with_transform(lambda rows: dict(rows))"), (2, "with_format('numpy')"))],
+                 "import datasets\ndataset = datasets.Dataset.from_dict({'a': [1, 2]})\ndef use(): dataset[0], list(dataset), len(dataset)"),
+    "attrs": ([f"import attrs\n@attrs.define\nclass A:\n x: int = 1\ndataset = A({n})" for n in (1, 2)],
+              "import attrs\n@attrs.define\nclass A:\n x: int = 1\ndataset = A()\ndef use(): repr(dataset), dataset == A()"),
+    "pydantic": ([f"import pydantic\nclass P(pydantic.BaseModel):\n x: int = {n}\ndataset = P()" for n in (1, 2)],
+                 "import pydantic\nclass P(pydantic.BaseModel):\n x: int = 1\ndataset = P()\ndef use(): dataset.model_dump(), repr(dataset)"),
+    "omegaconf": ([f"import omegaconf\ndataset = omegaconf.OmegaConf.create({{'a': {{'b': [1, {n}]}}}})" for n in (1, 2)],
+                  "import omegaconf\ndataset = omegaconf.OmegaConf.create({'a': {'b': [1]}})\ndef use(): dataset.a.b[0], dict(dataset)"),
+    "scipy": ([f"import scipy.sparse, numpy\ndataset = scipy.sparse.csr_matrix(numpy.eye(3) * {n})" for n in (1, 2)],
+              "import scipy.sparse, numpy\ndataset = scipy.sparse.csr_matrix(numpy.eye(3))\ndef use(): dataset.sum(), dataset[0]"),
+}
+
+
 class ContentsTest(identities.Cases, unittest.TestCase):
     def has(self, *modules):
         for module in modules:
@@ -121,6 +141,12 @@ class ContentsTest(identities.Cases, unittest.TestCase):
     def test_transforms_of_torchvision(self):
         self.has("torch", "torchvision")
         self.check(different=TRANSFORMS, same=TRANSFORMS_SAME)
+
+    def test_other_libraries(self):
+        there = [name for name in LIBRARIES if importlib.util.find_spec(name)]
+        if not there:
+            self.skipTest(f"none of {', '.join(LIBRARIES)} is installed")
+        self.check(different={name: LIBRARIES[name][0] for name in there}, same={name: [LIBRARIES[name][1]] for name in there})
 
     def test_tensors_on_a_gpu_are_not_looked_at(self):
         self.has("torch")

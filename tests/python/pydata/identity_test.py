@@ -97,7 +97,7 @@ DIFFERENT = {
                     "dataset = [(str(n), n + 0.0) for n in range(10_000)]", "dataset = [[str(n), n] for n in range(10_000)]",
                     "dataset = {str(n): n for n in range(10_000)}", "dataset = {str(n): n for n in reversed(range(10_000))}",
                     "dataset = tuple((str(n), n) for n in range(10_000))", "dataset = list(range(10_000))",
-                    "dataset = list(range(1, 10_001))", "dataset = [n > 5 for n in range(10_000)]", "dataset = [b'a'] * 10_000"],
+                    "dataset = list(range(1, 10_001))", "dataset = [n > 5 for n in range(10_000)]", "dataset = [b'a'] * 10_000", "dataset = [...] * 10_000", "dataset = [NotImplemented] * 10_000"],
     "recursion": ["a = [1]; a.append(a); dataset = a", "a = [1]; a.append([1, a]); dataset = a"],
     "one object or two": ["a = [1]; dataset = [a, a]", "dataset = [[1], [1]]"],
     "a builtin": ["dataset = len", "dataset = abs", "dataset = [].append", "dataset = [1].append", "dataset = str.upper",
@@ -138,6 +138,9 @@ SAME = {
     "other code of the file": ["def f(i): return i\ndataset = f", "def f(i): return i\ndef g(i): return 5\ndataset = f"],
     "a set's history": ["dataset = {'a', 'b', 'c'}", "dataset = set(); dataset.update('cba')"],
     "a constant that the compiler shares": ["dataset = [(1, 2), (1, 2)]", "a = (1, 2); dataset = [a, tuple([1, 2])]"],
+    "type variables": ["import typing\nT = typing.TypeVar('T')\nclass D(typing.Generic[T]):\n def f(s, i): return typing.cast(T, i)\ndataset = D()",
+                       "import typing\nT = typing.TypeVar('T', bound=int)\nclass D(typing.Generic[T]):\n def f(s, i): return typing.cast(T, i)\n"
+                       "dataset = D[int]()\ndel dataset.__orig_class__"],
     "many texts": ["dataset = [('x', n) for n in range(1000)]", "dataset = [(''.join(['x']), int(str(n))) for n in range(1000)]"],
     "texts of the same letters": ["dataset = ['ab', 'ab']", "dataset = ['ab', ''.join(['a', 'b'])]"],
     "what a loop left behind": ["class D: pass\ndataset = D(); dataset.a = [1]", "class D: pass\nfor _ in range(9): dataset = D()\ndataset.a = [1]"],

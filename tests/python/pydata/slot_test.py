@@ -6,6 +6,7 @@ import datetime
 import decimal
 import enum
 import gc
+import os
 import pickle
 import tempfile
 import types
@@ -246,6 +247,20 @@ class MemoryTest(unittest.TestCase):
         gc.collect()
 
         self.assertIsNone(gone())
+
+    def test_a_forked_worker_writes_what_the_trainer_reads(self):
+        import mmap
+        shared = mmap.mmap(-1, 1 << 16)
+        if (pid := os.fork()) == 0:
+            slot.write({"image": numpy.arange(1000), "worker": os.getpid()}, memoryview(shared)[4096:])
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+        batch = slot.read(memoryview(shared)[4096:])
+
+        self.assertEqual((batch["image"].sum(), batch["worker"]), (499500, pid))
+        shared[4096 + 64:4096 + 72] = (77).to_bytes(8, "little")
+        self.assertEqual(batch["image"][0], 77)  # it is the same memory
 
     def test_too_little_memory_is_refused_with_both_sizes_before_a_byte_is_written(self):
         plan = slot.measure({"a": numpy.ones(1000), "text": "x" * 100})

@@ -10,6 +10,7 @@ import functools
 import importlib.util
 import os
 import sys
+import threading
 import types
 
 from .libraries import file_digest, is_library_file, is_library_module, version
@@ -18,7 +19,9 @@ from .walk import Opaque
 _NOT_MEMBERS = {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__abstractmethods__", "_abc_impl",
                 "__slotnames__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__",
                 "__conditional_annotations__", "__firstlineno__", "__static_attributes__", "__orig_bases__",
-                "__parameters__", "__type_params__", "__subclasshook__"}
+                "__parameters__", "__type_params__", "__subclasshook__",
+                # What pydantic makes of a class's fields and methods, with addresses in it.
+                "__pydantic_core_schema__", "__pydantic_validator__", "__pydantic_serializer__"}
 _LOADS_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _LOADS_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
 # Differ between the processes of one job, or say nothing of data.
@@ -126,6 +129,9 @@ def _walk_path(to, value, path):
             return
         met(to, value.__name__)
         following = path[place + 1]
+        if isinstance(vars(value).get(following), threading.local) and is_library_module(value.__name__):
+            to.token("a library's own", following)
+            return
         if following not in vars(value):
             to.token("module", value.__name__)
             walk_module(to, value)

@@ -25,6 +25,7 @@ _SIMPLE = {
     bool: lambda value: str(value), int: lambda value: hex(value), float: lambda value: struct.pack("<d", value),
     complex: lambda value: struct.pack("<2d", value.real, value.imag), str: lambda value: value, bytes: lambda value: value,
 }
+_MARSHALLED = {type(None), bool, int, float, complex, str, bytes}
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _CACHES = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 # The content of a subclass's object, whatever the subclass makes of these methods.
@@ -110,7 +111,7 @@ def _is_plain(value):
     if len(value) < _LONG:
         return False
     kinds = set(map(type, value))
-    return kinds <= _SIMPLE.keys() or kinds == {tuple} and set(map(type, itertools.chain.from_iterable(value))) <= _SIMPLE.keys()
+    return kinds <= _MARSHALLED or kinds == {tuple} and set(map(type, itertools.chain.from_iterable(value))) <= _MARSHALLED
 
 
 def _dict(to, value):
@@ -289,6 +290,9 @@ def _reduced(to, value):
 def _global(to, value, name):
     """An object that pickles as a name: what a library has under it. Two objects of the program's may have one name."""
     module = pickle.whichmodule(value, name)
+    if type(value).__module__ == "typing":  # a type variable, which does nothing
+        to.token("typing", name)
+        return
     if not code.is_library_module(module) or code.found(module, name) is not value:
         raise Opaque(f"an object of {type(value).__module__}.{type(value).__qualname__}, which says only its name, {name!r}")
     to.token("global", f"{module}:{name}")
