@@ -107,20 +107,12 @@ class SeedsTest(unittest.TestCase):
         self.assertEqual(len({tuple(seeds.run(0, 0, draws, operation=operation)) for operation in
                               (seeding.SAMPLE, seeding.BATCH, seeding.WORKER, seeding.ITEMS)}), 4)
 
-    def test_a_sample_within_a_sample_has_its_own_generator(self):
+    def test_a_sample_within_a_sample_is_refused(self):
         seeds = Seeds(0)
 
-        def outer():
-            first = rng().random()
-            inner = seeds.run(0, 1, lambda: rng().random())
-            return first, inner, rng().random()
-
-        one, two, three = seeds.run(0, 0, outer)
-
-        again = philox.block(0, 0, 0, philox.SAMPLE)
-        expected = numpy.random.Generator(numpy.random.Philox(key=again))
-        self.assertEqual([one, three], [expected.random(), expected.random()])
-        self.assertEqual(two, seeds.run(0, 1, lambda: rng().random()))
+        with self.assertRaisesRegex(penstock.FailedPrecondition, "already"):
+            seeds.run(0, 0, lambda: seeds.run(0, 1, draws))
+        self.assertEqual(seeds.run(0, 1, draws), Seeds(0).run(0, 1, draws))
 
     def test_an_exception_passes_and_leaves_order(self):
         seeds = Seeds(0)
@@ -172,6 +164,17 @@ class UnusedTest(unittest.TestCase):
         with self.assertRaises(ValueError) as early:
             Seeds(0).run(0, 100, fails)
         self.assertEqual(str(late.exception), str(early.exception))
+
+    def test_a_collate_function_that_takes_its_rows_apart_is_called_once(self):
+        def collate(rows):
+            return [row.pop("x") for row in rows], random.random(), numpy.random.rand()
+
+        seeds = Seeds(0)
+        for number in range(100):
+            seeds.run(0, number, lambda: None)
+        batch = seeds.run(0, 0, collate, [{"x": 1}, {"x": 2}], operation=seeding.BATCH)
+
+        self.assertEqual(batch, Seeds(0).run(0, 0, collate, [{"x": 1}, {"x": 2}], operation=seeding.BATCH))
 
     def test_unused_generators_are_left_alone(self):
         seeds = Seeds(0)

@@ -18,11 +18,13 @@ So the bytes of a sample depend on no other sample, worker, rank or restart. Wit
 Seeding a Mersenne Twister takes longer than a tiny sample. So a generator that UNUSED samples in a row did not draw from is
 no longer seeded ahead. If a later sample draws from it after all, that sample is made once more, after seeding, and from
 then on the generator is seeded each time. A sample must therefore not depend on how often it was made; it may be made
-twice for other reasons, too, such as a worker's death.
+twice for other reasons, too, such as a worker's death. All other operations are always seeded ahead, because `collate_fn`
+may take its rows apart.
 """
 import os
 import sys
 
+from ..errors import FailedPrecondition
 from . import generators
 from .philox import BATCH, ITEMS, SAMPLE, WORKER, block
 
@@ -71,42 +73,48 @@ class Seeds:
 
     def __init__(self, seed):
         self.seed = seed
-        self._ahead = []    # functions that seed a generator, called before each sample
+        self._all = []      # functions that seed a generator
+        self._ahead = []    # those called before each sample
         self._watched = []  # those that may turn out to be unused
         self._known = set()
         self._modules = 0   # length of sys.modules when generators were last looked for
 
     def run(self, epoch, number, make, *arguments, operation=SAMPLE):
         """What make(*arguments) returns, or raises. `number`: the sample, or its draw number in an order that names samples
-        more than once (server/plan/README.md)."""
+        more than once (server/plan/README.md). FailedPrecondition: a sample is being made already; the generators are
+        those of the process, so a second one would disturb it."""
         global _bits, _generator
-        outer = _bits, _generator
-        _bits, _generator = bits, _ = block(self.seed, epoch, number, operation), None
+        if _bits is not None:
+            raise FailedPrecondition("a sample is being made in this process already; make samples one after another")
+        bits = _bits = block(self.seed, epoch, number, operation)
+        _generator = None
         try:
             if len(sys.modules) != self._modules:
                 self._look_for_generators()
-            for seed in self._ahead:
+            for seed in self._ahead if operation == SAMPLE else self._all:
                 seed(bits)
             for watched in self._watched:
                 watched.before = watched.mark.value
             try:
                 made = make(*arguments)
             except Exception:
-                if not self._drew_unseeded():
+                if not self._drew_unseeded(operation):
                     raise
             else:
-                if not self._drew_unseeded():
+                if not self._drew_unseeded(operation):
                     return made
             _generator = None
-            for seed in self._ahead:
+            for seed in self._all:
                 seed(bits)
             return make(*arguments)
         finally:
-            _bits, _generator = outer
+            _bits = _generator = None
 
-    def _drew_unseeded(self):
-        """Notes who drew. Whether the sample drew from a generator that had not been seeded for it."""
+    def _drew_unseeded(self, operation):
+        """Notes who drew. Whether it drew from a generator that had not been seeded for it."""
         late = len(sys.modules) != self._modules and self._look_for_generators()
+        if operation != SAMPLE:
+            return late
         for watched in self._watched:
             if watched.mark.value != watched.before:
                 return self._note_draws() or late
@@ -131,6 +139,7 @@ class Seeds:
             if make.module not in self._known and generators.is_imported(make.module):
                 generator = make(sys.modules[make.module])
                 self._known.add(make.module)
+                self._all.append(generator.seed)
                 self._ahead.append(generator.seed)
                 if generator.mark is not None:
                     watched = _Watched(generator)
