@@ -98,6 +98,11 @@ DIFFERENT = {
                     "dataset = {str(n): n for n in range(10_000)}", "dataset = {str(n): n for n in reversed(range(10_000))}",
                     "dataset = tuple((str(n), n) for n in range(10_000))", "dataset = list(range(10_000))",
                     "dataset = list(range(1, 10_001))", "dataset = [n > 5 for n in range(10_000)]", "dataset = [b'a'] * 10_000", "dataset = [...] * 10_000", "dataset = [NotImplemented] * 10_000"],
+    "a large set": ["dataset = {str(n) for n in range(1000)}", "dataset = {str(n) for n in range(1, 1001)}",
+                    "dataset = set(range(1000))", "dataset = {float(n) for n in range(1000)}", "dataset = frozenset(range(1000))"],
+    "objects of which some say what is in them": [
+        "class S:\n def __init__(s, n): s.n, s.f = n, open('/dev/null')\n def __getstate__(s): return {'n': s.n}\n"
+        f"a = S({n})\ndataset = [[a], S(2), a, {{1, (3, 'x')}}, [a]]" for n in (1, 2)],
     "recursion": ["a = [1]; a.append(a); dataset = a", "a = [1]; a.append([1, a]); dataset = a"],
     "one object or two": ["a = [1]; dataset = [a, a]", "dataset = [[1], [1]]"],
     "a builtin": ["dataset = len", "dataset = abs", "dataset = [].append", "dataset = [1].append", "dataset = str.upper",
@@ -138,6 +143,8 @@ SAME = {
     "other code of the file": ["def f(i): return i\ndataset = f", "def f(i): return i\ndef g(i): return 5\ndataset = f"],
     "a set's history": ["dataset = {'a', 'b', 'c'}", "dataset = set(); dataset.update('cba')"],
     "a constant that the compiler shares": ["dataset = [(1, 2), (1, 2)]", "a = (1, 2); dataset = [a, tuple([1, 2])]"],
+    "a large set's history": ["dataset = {str(n) for n in range(1000)} | {1, 2.5, None}",
+                              "dataset = {None, 2.5, 1} | {str(n) for n in reversed(range(1000))}"],
     "type variables": ["import typing\nT = typing.TypeVar('T')\nclass D(typing.Generic[T]):\n def f(s, i): return typing.cast(T, i)\ndataset = D()",
                        "import typing\nT = typing.TypeVar('T', bound=int)\nclass D(typing.Generic[T]):\n def f(s, i): return typing.cast(T, i)\n"
                        "dataset = D[int]()\ndel dataset.__orig_class__"],

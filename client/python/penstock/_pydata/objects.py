@@ -135,6 +135,9 @@ def _set(to, value):
 
 
 def _set_of(to, kind, elements):
+    if len(elements) >= _LONG and set(map(type, elements)) <= _MARSHALLED:
+        to.token(f"plain {kind}", marshal.dumps(sorted(marshal.dumps(each, _MARSHAL) for each in elements), _MARSHAL))
+        return
     digests = [to.apart(functools.partial(walk, to, part, "an element")) for part in elements]
     to.token(kind, b"".join(sorted(digests)))
 

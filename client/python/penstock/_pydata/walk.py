@@ -52,22 +52,31 @@ class Walk:
 
     def apart(self, add):
         """The digest of what `add()` adds, from here: it may refer to what was seen before, and leaves nothing behind."""
-        outer, seen = self._hash, dict(self._seen)
+        outer, known = self._hash, len(self._kept)
         self._hash = hashlib.sha256()
         try:
             add()
             return self._hash.digest()
         finally:
-            self._hash, self._seen = outer, seen
+            self._hash = outer
+            self._forget(known)
 
     def attempt(self, add):
         """Adds what `add()` adds, or nothing if it raises Opaque, which then passes."""
-        before, seen, path = self._hash.copy(), dict(self._seen), list(self.path)
+        before, known, depth = self._hash.copy(), len(self._kept), len(self.path)
         try:
             add()
         except Opaque:
-            self._hash, self._seen, self.path = before, seen, path
+            self._hash = before
+            self._forget(known)
+            del self.path[depth:]
             raise
+
+    def _forget(self, known):
+        """All that was seen since `known` objects were."""
+        for value in self._kept[known:]:
+            del self._seen[id(value)]
+        del self._kept[known:]
 
     def digest(self):
         return self._hash.hexdigest()
