@@ -115,6 +115,8 @@ DIFFERENT = {
                                 "fractions.Fraction(1, 3)", "fractions.Fraction(2, 3)")],
     "ranges and slices": ["dataset = range(5)", "dataset = range(6)", "dataset = slice(5)", "dataset = slice(6)",
                           "dataset = bytearray(b'a')", "dataset = memoryview(b'a')", "dataset = memoryview(b'b')"],
+    "code of a file without a name": [
+        f"exec(compile('def f(i): return {n}', '', 'exec'))\ndataset = f" for n in (1, 2)],
     "a generator's state": [f"import random\ndataset = random.Random({n})" for n in (1, 2)],
     "a decorated function": [
         f"import functools\ndef twice(f):\n @functools.wraps(f)\n def g(i): return f(i) * {n}\n return g\n@twice\ndef f(i): return {m}\n"
@@ -321,6 +323,30 @@ class SurroundingsTest(identities.Cases, unittest.TestCase):
                      "from helper import N\n return N", "return vars(helper)['N']"):
             with self.subTest(code=code):
                 self.assertNotEqual(digest("N = 1", "", code), digest("N = 1", "helper.N = 2", code))
+
+    def test_an_installed_package_of_the_programs_own(self):
+        folder = self.enterFolder()
+        package = os.path.join(folder, "site-packages", "mine")
+        os.makedirs(package)
+        for name, text in (("__init__", ""), ("config", "SIZE = 1\nTABLE = {'a': 1}\n"),
+                           ("data", "from . import config\nclass D:\n def __getitem__(s, i): return config.SIZE, config.TABLE\n")):
+            with open(os.path.join(package, name + ".py"), "w") as file:
+                file.write(text)
+
+        def digest(line=""):
+            path = os.path.join(folder, "data.py")
+            with open(path, "w") as file:
+                file.write(f"import sys\nsys.path.append({os.path.dirname(package)!r})\nimport mine.data, mine.config\n{line}\n"
+                           "dataset = mine.data.D()")
+            return identities.look([("x", path)], "/")["x"][0][0]
+
+        usual = digest()
+        self.assertEqual(digest("mine.config.SIZE = 1"), usual)
+        found = [digest(f"mine.config.{line}") for line in ("SIZE = 2", "TABLE['a'] = 2")]
+        self.assertEqual(len({None, usual, *found}), 4)
+        with open(os.path.join(package, "data.py"), "a") as file:
+            file.write("# edited\n")
+        self.assertNotEqual(digest(), usual)
 
     def test_a_script(self):
         """As people write them: everything in __main__, with a parser's arguments and a logger."""

@@ -13,7 +13,7 @@ import sys
 import threading
 import types
 
-from .libraries import file_digest, is_library_file, is_library_module, version
+from .libraries import file_digest, is_library_file, is_library_module, is_settled, version
 from .walk import Opaque
 
 _NOT_MEMBERS = {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__abstractmethods__", "_abc_impl",
@@ -277,6 +277,21 @@ def met(to, name):
                 _walk(to, value, f"{name}.{key}")
         elif isinstance(value, type) and value.__module__ == name:
             _walk_replaced(to, value)
+    if module is not None and not is_settled(name):
+        _walk_variables(to, module)
+
+
+def _walk_variables(to, module):
+    """The simple variables of an installed module, and of the modules of its package that it imports: a program may have
+    set them."""
+    from . import objects
+    package = module.__name__.partition(".")[0]
+    for key, value in sorted(vars(module).items()):
+        if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == package:
+            met(to, value.__name__)
+        elif not key.startswith("__") and objects.is_simple(value):
+            to.token("variable", f"{module.__name__}.{key}")
+            _walk(to, value)
 
 
 def _walk_replaced(to, kind):

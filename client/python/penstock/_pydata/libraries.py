@@ -6,6 +6,7 @@ import site
 import sys
 import sysconfig
 
+_SETTLED = {"cv2", "numpy", "pandas", "penstock", "PIL", "pyarrow", "scipy", "torch", "torchaudio", "torchvision"}
 _FOLDERS = ("site-packages", "dist-packages")
 
 
@@ -21,9 +22,9 @@ def _roots():
 @functools.lru_cache(100_000)
 def is_library_file(file, generated=False):
     """`generated`: what to say of code without a file, such as the functions of a dataclass."""
-    if not file or file in ("built-in", "frozen") or file.startswith("<frozen"):
+    if file is None or file in ("built-in", "frozen") or file.startswith("<frozen"):
         return True
-    if file.startswith("<"):
+    if not file or file.startswith("<"):
         return generated
     return os.path.realpath(file).startswith(_roots()) or any(part in _FOLDERS for part in file.split(os.sep))
 
@@ -40,6 +41,13 @@ def is_library_module(name):
         return getattr(getattr(module, "__spec__", None), "origin", None) in ("built-in", "frozen") or \
             name in sys.builtin_module_names or _is_below_a_library(name)
     return is_library_file(file)
+
+
+def is_settled(name):
+    """Whether a library's own variables can be left aside: those of the standard library, and of packages whose settings
+    that matter are in surroundings.py. Other packages may be the program's own, installed."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return name.partition(".")[0] in _SETTLED or not any(part in _FOLDERS for part in str(file).split(os.sep))
 
 
 def _is_below_a_library(name):

@@ -114,6 +114,13 @@ def _is_plain(value):
     return kinds <= _MARSHALLED or kinds == {tuple} and set(map(type, itertools.chain.from_iterable(value))) <= _MARSHALLED
 
 
+def is_simple(value):
+    """Whether it is a number or a text, or a list, tuple or dict of these."""
+    if type(value) is dict:
+        return {*map(type, value), *map(type, value.values())} <= _MARSHALLED
+    return type(value) in _MARSHALLED or type(value) in (list, tuple) and set(map(type, value)) <= _MARSHALLED
+
+
 def _dict(to, value):
     """In its order, which a dataset may rely on."""
     _items(to, list(value.items()))
