@@ -9,9 +9,10 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import textwrap
 
-from slots import support
+import slots  # noqa: F401  puts tests/python into the path
 
 LOOK = """
 import importlib.util, json, sys
@@ -78,10 +79,6 @@ class Cases:
                 self.assertRegex(reason, words)
 
     def enterFolder(self):
-        import tempfile
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         return folder.name
-
-
-assert support

@@ -6,9 +6,11 @@ import datetime
 import decimal
 import enum
 import gc
+import mmap
 import os
 import pickle
 import tempfile
+import threading
 import types
 import unittest
 import weakref
@@ -128,14 +130,9 @@ class StructureTest(unittest.TestCase):
 
     def test_what_cannot_be_sent_is_named_by_its_path(self):
         for value, path in (({"a": [1, (each for each in ())]}, r"batch\['a'\]\[1\] .*generator"),
-                            (Sample(lambda: 0), r"batch\.image .*function"), (threading_lock(), "batch .*lock")):
+                            (Sample(lambda: 0), r"batch\.image .*function"), (threading.Lock(), "batch .*lock")):
             with self.subTest(path=path), self.assertRaisesRegex(penstock.InvalidArgument, path):
                 slot.measure(value)
-
-
-def threading_lock():
-    import threading
-    return threading.Lock()
 
 
 class ArraysTest(unittest.TestCase):
@@ -249,7 +246,6 @@ class MemoryTest(unittest.TestCase):
         self.assertIsNone(gone())
 
     def test_a_forked_worker_writes_what_the_trainer_reads(self):
-        import mmap
         shared = mmap.mmap(-1, 1 << 16)
         if (pid := os.fork()) == 0:
             slot.write({"image": numpy.arange(1000), "worker": os.getpid()}, memoryview(shared)[4096:])
@@ -286,7 +282,6 @@ class MemoryTest(unittest.TestCase):
             slot.write(1, bytes(1000))
 
     def test_a_mapping_of_a_file_will_do(self):
-        import mmap
         with tempfile.TemporaryFile() as file:
             file.truncate(8192)
             with mmap.mmap(file.fileno(), 8192) as writable:

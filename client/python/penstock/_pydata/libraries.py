@@ -12,10 +12,11 @@ _FOLDERS = ("site-packages", "dist-packages")
 
 @functools.lru_cache(1)
 def _roots():
+    """The folders of libraries: Python's, and Penstock's own, which may be links into a checkout."""
     paths = {sysconfig.get_paths().get(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     paths.update(getattr(site, "getsitepackages", list)())
     paths.add(os.path.dirname(os.__file__))
-    paths.add(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # Penstock
+    paths.update(os.path.dirname(os.path.dirname(place)) for place in (os.path.abspath(__file__), os.path.realpath(__file__)))
     return tuple(sorted({os.path.realpath(path) + os.sep for path in paths if path}))
 
 
