@@ -95,7 +95,7 @@ class WheelTest(unittest.TestCase):
 
         self.assertTrue((package / "_penstock.abi3.so").exists())
         self.check_libraries(package)
-        for beside in ("py.typed", "_penstock.pyi"):
+        for beside in ("py.typed", "_penstock.pyi", "_pydata/slot.py"):
             self.assertTrue((package / beside).exists())
         self.assertIn("class Session", (package / "_penstock.pyi").read_text())
 
