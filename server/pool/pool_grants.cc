@@ -4,7 +4,6 @@
 
 #include "common/base/check.h"
 #include "common/base/units.h"
-#include "common/posix/failpoint.h"
 #include "server/pool/pool.h"
 
 namespace penstock::pool {
@@ -80,7 +79,6 @@ uint64_t Pool::GiveBack(SlotPlace& place) {
                             place.layout.most_made_bytes())
            .ok())
     return 0;
-  PENSTOCK_FAILPOINT("pool.grant_given_back");
   segment.charged_bytes -= place.granted;
   charged_bytes_ -= place.granted;
   return std::exchange(place.granted, 0);
