@@ -114,7 +114,7 @@ OpenRequest EngineRig::Request(uint64_t peer, uint32_t user) const {
   return request;
 }
 
-absl::StatusOr<session::Grant> EngineRig::Ask(OpenRequest request) {
+absl::StatusOr<session::Grant> EngineRig::Ask(const OpenRequest& request) {
   std::optional<absl::StatusOr<session::Grant>> answer;
   engine_->Open(request, base::Now(),
                 [&](absl::StatusOr<session::Grant> grant) { answer.emplace(std::move(grant)); });

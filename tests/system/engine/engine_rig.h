@@ -70,7 +70,7 @@ class EngineRig {
   OpenRequest Request(uint64_t peer, uint32_t user = 1000) const;
   // Opens a session, which must succeed. consumer() returns its consumer.
   uint64_t Open(const OpenRequest& request);
-  absl::StatusOr<session::Grant> Ask(OpenRequest request);
+  absl::StatusOr<session::Grant> Ask(const OpenRequest& request);
   Consumer& consumer(uint64_t session) { return *consumers_.at(session); }
 
   // Runs the engine until the condition holds; returns false after 20 s.
