@@ -19,7 +19,6 @@ _HOMES = {
     "fields": ("Field",),
     "loader": ("Loader",),
     "sampling": ("ShuffleWindow", "WeightedSampler"),
-    "_pydata.seeding": ("rng",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

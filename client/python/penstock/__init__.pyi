@@ -1,4 +1,3 @@
-from ._pydata.seeding import rng as rng
 from .array import Array as Array
 from .errors import BadSampleWarning as BadSampleWarning
 from .errors import DataLoss as DataLoss

@@ -180,8 +180,9 @@ USED = {
     "an enum's lookups": ["import enum\nclass E(enum.Enum):\n A = 1\ndataset = E\ndef use(): E(1), E['A'], list(E), hash(E.A)"],
     "a dataclass": ["import dataclasses\n@dataclasses.dataclass\nclass D:\n a: int = 1\n b: list = dataclasses.field(default_factory=list)\n"
                     "dataset = D()\ndef use(): repr(dataset), dataset == D(), dataclasses.asdict(dataset)"],
-    "penstock.rng": ["import penstock\nfrom penstock import rng\nclass D:\n def __getitem__(s, i): return penstock.rng().random(), rng()\n"
-                     "dataset = D()\ndef use(): dataset[0]"],
+    "rng": ["from penstock._pydata import seeding\nfrom penstock._pydata.seeding import rng\nclass D:\n"
+            " def __getitem__(s, i): return seeding.rng().random(), rng()\n"
+            "dataset = D()\ndef use(): dataset[0]"],
     "weak caches": ["import weakref\nclass D: pass\ndataset = D()\ndataset.c = weakref.WeakValueDictionary()\ndef use(): dataset.c['a'] = D"],
 }
 

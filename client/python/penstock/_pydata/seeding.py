@@ -13,7 +13,7 @@ So the bytes of a sample depend on no other sample, worker, rank or restart. Wit
     random.seed(b)
     numpy.random.seed([b & 0xFFFFFFFF, b >> 32 & 0xFFFFFFFF])
     torch.default_generator.manual_seed(b >> 64)
-    penstock.rng()                     # numpy.random.Generator(numpy.random.Philox(key=b))
+    rng()                              # numpy.random.Generator(numpy.random.Philox(key=b))
 
 Seeding a Mersenne Twister takes longer than a tiny sample. So a generator that UNUSED samples in a row did not draw from is
 no longer seeded ahead. If a later sample draws from it after all, that sample is made once more, after seeding, and from
@@ -42,7 +42,7 @@ def rng():
     the same on every worker, rank and restart:
 
         def __getitem__(self, index):
-            return self.images[index] + penstock.rng().normal(size=(3, 32, 32))
+            return self.images[index] + rng().normal(size=(3, 32, 32))
 
     All calls within one sample give the same generator, which goes on where the last call left it; within `collate_fn` it
     is the batch's, within `worker_init_fn` one that all workers share. Outside of these it is an ordinary generator of this
