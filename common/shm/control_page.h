@@ -79,6 +79,8 @@ struct alignas(64) ControlPage {
   // Not 0: the consumer closed the session, after releasing all batches. Tells a daemon that did
   // not receive its CloseSession.
   std::atomic<uint32_t> left;
+  // How many of the wanted hosts the consumer has forked, or tried to.
+  std::atomic<uint32_t> hosts_forked;
 
   // Written by the consumer (or its GPU): the sequence of the batch last released in that entry.
   alignas(64) std::atomic<uint64_t> released[kControlCapacity];
@@ -93,6 +95,7 @@ static_assert(offsetof(ControlPage, error) == 64 + 24);
 static_assert(offsetof(ControlPage, hosts_wanted) == 1112);
 static_assert(offsetof(ControlPage, taken) == 1152);
 static_assert(offsetof(ControlPage, left) == 1152 + 12);
+static_assert(offsetof(ControlPage, hosts_forked) == 1152 + 16);
 static_assert(offsetof(ControlPage, released) == 1216);
 static_assert(offsetof(ControlPage, entries) == 1216 + 8 * kControlCapacity);
 

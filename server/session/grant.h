@@ -4,15 +4,23 @@
 // **Thread safety**: plain values; any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
+#include "common/shm/doorway_wire.h"
 #include "server/export/device_grant.h"
 #include "server/pool/slot_layout.h"
 #include "server/session/request.h"
 #include "server/source/core/row_layout.h"
 
 namespace penstock::session {
+
+// What a trainer shows the daemon about a host that it forks (doorway_wire.h).
+struct HostGrant {
+  std::array<unsigned char, shm::kHostTokenBytes> token = {};
+  uint64_t max_batch_bytes = 0;
+};
 
 struct Grant {
   uint64_t session = 0;  // number of the session
@@ -29,6 +37,7 @@ struct Grant {
   uint64_t quarantine_version = 0;
   Delivery delivery = Delivery::kHost;
   std::optional<exporting::DeviceGrant> device = {};  // for kDevice
+  std::optional<HostGrant> host = {};  // for Python datasets, whose `layout` is sparse
 };
 
 }  // namespace penstock::session

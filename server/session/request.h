@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/base/clock.h"
 #include "server/decode/core/spec.h"
 #include "server/export/device_request.h"
 #include "server/plan/plan.h"
@@ -31,6 +32,21 @@ enum class DecodingMode {
   kNone,       // no; a dataset of encoded images is refused
 };
 
+// How a Python dataset's batches are made (types.proto).
+struct PythonFeed {
+  uint64_t max_batch_bytes = uint64_t{1} << 30;
+  uint32_t streams = 0;  // of an iterable dataset; 0: samples are made by number
+  uint64_t digest = 0;
+  bool replace_bad_samples = false;
+  bool operator==(const PythonFeed&) const = default;
+};
+
+// What a session wants of the Python workers of its dataset. Of several sessions the larger counts.
+struct PythonWorkers {
+  uint32_t count = 1;
+  base::Duration timeout{};  // for a sample, or to collate a batch; 0: the longest
+};
+
 // Options that belong to the feed. Sessions share batches only if they agree in all of these.
 struct FeedOptions {
   plan::Order order = plan::Order::kSequential;  // unless an order is given
@@ -38,7 +54,8 @@ struct FeedOptions {
   plan::Windows windows = {};  // for kShuffledInWindows; shard_samples 0: the dataset's own shards
   std::optional<plan::Range> range = {};  // unset: all samples that the dataset's name stands for
   uint64_t seed = 0;
-  decode::Spec decoding = {};  // for encoded samples
+  decode::Spec decoding = {};             // for encoded samples
+  std::optional<PythonFeed> python = {};  // set for Python datasets, and for no others
   bool operator==(const FeedOptions&) const = default;
 };
 
@@ -48,6 +65,7 @@ struct Request {
   std::optional<uint64_t> given_order;  // name of an order that was sent; replaces feed.order
   DecodingMode decoding_mode = DecodingMode::kRequired;
   std::vector<source::FieldRequest> fields;
+  PythonWorkers python_workers;  // for Python datasets
 
   plan::Share share;                  // of the first epoch; Fit sets `samples`
   uint64_t first_epoch = 0;           // the epoch in which `share` begins

@@ -23,6 +23,7 @@ enum class Storage {
   kEncoded,  // encoded files: a reader reads the bytes, a worker decodes them
   kRows,     // rows without an image: copied, or unpacked by a worker (`packed`), without decoding
   kNothing,  // not stored: the consumer generates the rows
+  kMade,     // made by Python workers, a whole batch at once
 };
 
 // A field that a request can select. In datasets of encoded samples, fields come in addition to the
