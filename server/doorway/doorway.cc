@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/mutex.h"
 #include "common/posix/foreign_fd.h"
 #include "common/posix/limits.h"
 #include "common/posix/socket.h"
@@ -22,6 +21,7 @@
 #include "server/doorway/handshake.h"
 #include "server/doorway/makers.h"
 #include "server/doorway/outbox.h"
+#include "server/doorway/peer_queue.h"
 #include "server/doorway/poller.h"
 #include "server/doorway/processes.h"
 #include "server/doorway/strangers.h"
@@ -82,13 +82,8 @@ class EpollDoorway final : public Doorway {
     return outbox_.Send(peer, {static_cast<const std::byte*>(message), bytes}, fds);
   }
 
-  void Forget(PeerId peer) override {
-    {
-      base::MutexLock lock(mutex_);
-      to_forget_.push_back(peer);
-    }
-    posix::NotifyEvent(wake_);
-  }
+  void Forget(PeerId peer) override { QueueIn(to_forget_, peer); }
+  void Close(PeerId peer) override { QueueIn(to_close_, peer); }
   Counts counts() const override { return {no_place_, bad_handshake_, unread_, spoke_again_}; }
 
  private:
@@ -102,6 +97,11 @@ class EpollDoorway final : public Doorway {
   void PauseAccepting(const absl::Status& why);
   base::Duration DoWhatIsDue();  // returns the time until the next task
   void DisconnectTheSlow();
+  void QueueIn(PeerQueue& queue, PeerId peer) {
+    queue.Add(peer);
+    posix::NotifyEvent(wake_);
+  }
+  void CloseThoseAskedFor();
   void ForgetThoseAskedFor();
 
   void Greet(uint64_t id);
@@ -120,8 +120,7 @@ class EpollDoorway final : public Doorway {
   Outbox outbox_;
   std::atomic<bool> stopping_ = false;
   std::atomic<uint64_t> no_place_ = 0, bad_handshake_ = 0, unread_ = 0, spoke_again_ = 0;
-  base::Mutex mutex_;
-  std::vector<PeerId> to_forget_ PENSTOCK_GUARDED_BY(mutex_);
+  PeerQueue to_forget_, to_close_;
 
   // Used only by the doorway's thread.
   const posix::ForeignFd listener_;  // foreign: closing it closes connections not yet accepted
@@ -242,6 +241,7 @@ void EpollDoorway::PauseAccepting(const absl::Status& why) {
 
 base::Duration EpollDoorway::DoWhatIsDue() {
   DisconnectTheSlow();
+  CloseThoseAskedFor();
   ForgetThoseAskedFor();
   for (const PeerId settled : outbox_.Settle()) guests_.LeavePlace(settled);
   const base::TimePoint now = clock_.Now();
@@ -282,9 +282,12 @@ absl::Status EpollDoorway::LetIn(uint64_t id, posix::Message message) {
   if (peer.role != Role::kClient) makers_.Enter(peer.id, peer.role, peer.maker.token);
   peers_.emplace(peer.id, socket);
   outbox_.Add(peer.id, socket, peer.uid);
-  visitor_.OnArrived(peer);  // must precede the client's first use of its ticket
   const shm::DoorwayWelcome welcome = WelcomeWith(peer.ticket, entrant.version);
-  if (!posix::Send(*socket, BytesOf(welcome), {}).ok()) Disconnect(peer.id);
+  const auto greet = [&] { return posix::Send(*socket, BytesOf(welcome), {}).ok(); };
+  const bool greet_first = peer.role != Role::kClient;
+  const bool greeted_first = greet_first && greet();
+  visitor_.OnArrived(peer);
+  if (greet_first ? !greeted_first : !greet()) Disconnect(peer.id);
   return absl::OkStatus();
 }
 
@@ -337,13 +340,12 @@ void EpollDoorway::DisconnectTheSlow() {
   }
 }
 
+void EpollDoorway::CloseThoseAskedFor() {
+  for (const PeerId peer : to_close_.TakeAll()) Disconnect(peer);
+}
+
 void EpollDoorway::ForgetThoseAskedFor() {
-  std::vector<PeerId> peers;
-  {
-    base::MutexLock lock(mutex_);
-    peers.swap(to_forget_);
-  }
-  for (const PeerId peer : peers) {
+  for (const PeerId peer : to_forget_.TakeAll()) {
     if (peers_.contains(peer) || !processes_.Contains(peer)) continue;
     if (const std::optional<uint64_t> last_of = processes_.Forget(peer)) {
       poller_.Forget(processes_.pidfd(*last_of));

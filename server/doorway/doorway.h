@@ -1,7 +1,8 @@
 // The doorway: a Unix SEQPACKET socket at "<address>.door". Through it the kernel identifies
 // clients, passes descriptors to them, and reports their deaths.
 //
-// **Thread safety**: one thread ("doorway") runs it. Send and Forget may be called from any thread.
+// **Thread safety**: one thread ("doorway") runs it. Send, Forget and Close may be called from any
+// thread.
 #pragma once
 
 #include <sys/types.h>
@@ -46,6 +47,8 @@ class Visitor {
   // Whether a dataset asks for this host or Python worker; an error refuses it in these words. A
   // peer that may enter does not always arrive. Not called for clients.
   virtual absl::Status MayEnter(const Peer& peer) = 0;
+  // A client is welcomed afterwards, so that its ticket is known when it is used. A host or a
+  // Python worker was welcomed before, so that what is sent to it from now on comes after Welcome.
   virtual void OnArrived(const Peer& peer) = 0;
   // The peer's socket is closed. Its process may live on and hold slots.
   virtual void OnDisconnected(PeerId peer) = 0;
@@ -93,6 +96,10 @@ class Doorway {
   // Tells the doorway that a disconnected peer no longer holds memory of ours, so that its process
   // need not be watched any longer. Does nothing for a peer that is connected or gone. Any thread.
   virtual void Forget(PeerId peer) = 0;
+
+  // Disconnects a peer, soon. Its process is still watched until it is gone or forgotten. Does
+  // nothing for a peer that is not connected. Any thread.
+  virtual void Close(PeerId peer) = 0;
 
   // Counts since the start: processes refused because no place was free (`no_place`) or because of
   // their handshake (`bad_handshake`); peers disconnected because they do not read (`unread`) or

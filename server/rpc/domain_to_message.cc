@@ -48,6 +48,12 @@ void Fill(const exporting::DeviceGrant& from, v1::DeviceGrant& to) {
   for (const exporting::SlabFacts& slab : from.slabs) Fill(slab, *to.add_slabs());
 }
 
+void Fill(const session::HostGrant& from, const pool::SlotLayout& slot, v1::MadeBatches& to) {
+  to.set_data_offset(slot.made_offset);
+  to.set_max_batch_bytes(from.max_batch_bytes);
+  to.set_host_token(TextOf(from.token));
+}
+
 // The enums have equal values.
 v1::DType EnumOf(base::DType type) { return static_cast<v1::DType>(type); }
 static_assert(static_cast<int>(base::DType::kBool) == v1::DTYPE_BOOL);
@@ -106,6 +112,7 @@ v1::OpenSessionResponse MessageOf(const session::Grant& grant) {
   message.set_quarantine_version(grant.quarantine_version);
   if (grant.synthetic_seed) message.mutable_synthetic()->set_seed(*grant.synthetic_seed);
   if (grant.device) Fill(*grant.device, *message.mutable_device());
+  if (grant.host) Fill(*grant.host, grant.layout, *message.mutable_made());
   return message;
 }
 

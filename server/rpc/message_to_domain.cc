@@ -136,6 +136,23 @@ absl::Status ReadOrder(const v1::FeedSpec& feed, session::Request& request) {
   return absl::OkStatus();
 }
 
+// Without a maximum for a batch, the default applies.
+absl::Status ReadPython(const v1::PythonFeed& python, session::Request& request) {
+  constexpr auto kMost =
+      std::chrono::duration_cast<std::chrono::milliseconds>(session::kMaxPythonTimeout);
+  if (python.timeout_ms() > static_cast<uint64_t>(kMost.count()))
+    return Wrong("feed.python.timeout_ms: wanted at most ", kMost.count(),
+                 " (a day), or 0 for an hour, got ", python.timeout_ms());
+  session::PythonFeed feed = {.streams = python.streams(),
+                              .digest = python.digest(),
+                              .replace_bad_samples = python.replace_bad_samples()};
+  if (python.max_batch_bytes() != 0) feed.max_batch_bytes = python.max_batch_bytes();
+  request.feed.python = feed;
+  request.python_workers = {.count = python.workers(),
+                            .timeout = std::chrono::milliseconds(python.timeout_ms())};
+  return absl::OkStatus();
+}
+
 absl::Status ReadFeed(const v1::FeedSpec& feed, session::Request& request) {
   request.dataset_name = feed.dataset();
   PENSTOCK_RETURN_IF_ERROR(ReadOrder(feed, request));
@@ -143,6 +160,7 @@ absl::Status ReadFeed(const v1::FeedSpec& feed, session::Request& request) {
     request.feed.range = {.first = feed.range().first(), .count = feed.range().count()};
   request.feed.seed = feed.seed();
   PENSTOCK_RETURN_IF_ERROR(ReadDecoding(feed, request));
+  if (feed.has_python()) PENSTOCK_RETURN_IF_ERROR(ReadPython(feed.python(), request));
   for (const v1::FieldRequest& field : feed.fields())
     request.fields.push_back(
         {.name = field.name(), .most = field.max_length(), .as_stored = field.as_stored()});

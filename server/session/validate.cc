@@ -5,6 +5,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/shm/control_page.h"
+#include "common/shm/python_host.h"
+#include "server/pool/slot_layout.h"
 
 namespace penstock::session {
 namespace {
@@ -77,7 +79,69 @@ absl::Status CheckDelivery(const Request& request) {
   return absl::OkStatus();
 }
 
+// An iterable dataset's streams give samples in one order, to one trainer at a time.
+absl::Status CheckStreams(const Request& request) {
+  const PythonFeed& python = *request.feed.python;
+  if (python.streams > request.python_workers.count)
+    return Wrong("feed.python.streams: wanted at most one for each of ",
+                 request.python_workers.count, " workers, got ", python.streams);
+  if (python.streams == 0) return absl::OkStatus();
+  if (request.given_order || request.feed.order != plan::Order::kSequential)
+    return Wrong("feed.order: wanted ORDER_SEQUENTIAL (1), because an iterable dataset (",
+                 "feed.python.streams) has only its own order");
+  if (request.feed.range)
+    return Wrong("feed.range: wanted none, because an iterable dataset (feed.python.streams) has ",
+                 "no numbers for its samples");
+  if (request.share.world != 1)
+    return Wrong("world_size: wanted 1, because an iterable dataset (feed.python.streams) cannot ",
+                 "be divided among ranks, got ", request.share.world,
+                 "; let the dataset give each rank its own samples, as a dataset of its own");
+  if (python.replace_bad_samples)
+    return Wrong("feed.python.replace_bad_samples: wanted false, because an iterable dataset ",
+                 "(feed.python.streams) has no other samples to choose from");
+  return absl::OkStatus();
+}
+
+absl::Status CheckPython(const Request& request) {
+  if (!request.feed.python) return absl::OkStatus();
+  const uint64_t most = request.feed.python->max_batch_bytes;
+  if (most < kMinMadeBytes || most > pool::kMostMadeBytes)
+    return Wrong("feed.python.max_batch_bytes: wanted ", kMinMadeBytes, " to ",
+                 pool::kMostMadeBytes, ", or 0 for the default, got ", most);
+  const PythonWorkers& workers = request.python_workers;
+  if (workers.count < 1 || workers.count > shm::kMaxPythonWorkers)
+    return Wrong("feed.python.workers: wanted 1 to ", shm::kMaxPythonWorkers, ", got ",
+                 workers.count);
+  if (workers.timeout < base::Duration::zero() || workers.timeout > kMaxPythonTimeout)
+    return Wrong("feed.python.timeout_ms: wanted at most a day, or 0 for an hour");
+  return CheckStreams(request);
+}
+
 // ---- The request and its dataset ----
+
+bool IsMade(const Target& target) { return target.dataset.storage() == source::Storage::kMade; }
+
+// A Python dataset, and what it alone may and must have.
+absl::Status CheckMade(const Target& target, const Request& request) {
+  const std::string& name = request.dataset_name;
+  if (!IsMade(target)) {
+    if (!request.feed.python) return absl::OkStatus();
+    return Wrong("feed.python: wanted none, because dataset '", name, "' (", target.dataset.kind(),
+                 ") is not made by Python workers; leave it out");
+  }
+  if (!request.feed.python)
+    return Wrong("feed.python is missing; dataset '", name,
+                 "' is made by Python workers of its trainer: open it with "
+                 "penstock.torch.DataLoader");
+  if (request.decoding_mode != DecodingMode::kNone)
+    return Wrong("feed.image: wanted none, because dataset '", name,
+                 "' is made in Python, and nothing of it is decoded by the daemon; leave it out");
+  if (request.delivery == Delivery::kDevice)
+    return Wrong("delivery: wanted DELIVERY_HOST (1) or DELIVERY_PINNED (3), got DELIVERY_DEVICE ",
+                 "(2): batches of a Python dataset differ in size, and the client copies them to ",
+                 "the GPU itself; request pinned delivery");
+  return absl::OkStatus();
+}
 
 bool IsEncoded(const Target& target) {
   return target.dataset.storage() == source::Storage::kEncoded;
@@ -177,7 +241,7 @@ absl::StatusOr<source::Selection> SelectFields(const Target& target, const Reque
   if (!selection.ok())
     return base::Annotate(selection.status(), absl::StrCat("dataset '", request.dataset_name, "'"));
   PENSTOCK_RETURN_IF_ERROR(CheckPlaced(target, request, *selection));
-  if (IsEncoded(target) || !selection->layout.blocks.empty()) return selection;
+  if (IsEncoded(target) || IsMade(target) || !selection->layout.blocks.empty()) return selection;
   return Wrong("the samples of dataset '", request.dataset_name,
                "' have no fixed-size field; name the wanted variable-length fields, and "
                "the maximum number of elements of each");
@@ -209,12 +273,14 @@ absl::Status Validate(const Request& request) {
   PENSTOCK_RETURN_IF_ERROR(CheckDecoding(request));
   PENSTOCK_RETURN_IF_ERROR(CheckFields(request.fields));
   PENSTOCK_RETURN_IF_ERROR(CheckSizes(request));
+  PENSTOCK_RETURN_IF_ERROR(CheckPython(request));
   PENSTOCK_RETURN_IF_ERROR(CheckText("name", request.name, kMaxNameBytes));
   return CheckDelivery(request);
 }
 
 absl::StatusOr<source::Selection> Fit(const Target& target, Request& request) {
   PENSTOCK_RETURN_IF_ERROR(Validate(request));
+  PENSTOCK_RETURN_IF_ERROR(CheckMade(target, request));
   PENSTOCK_RETURN_IF_ERROR(CheckMode(target, request));
   PENSTOCK_RETURN_IF_ERROR(FitRange(target, request));
   PENSTOCK_RETURN_IF_ERROR(FitWindows(target, request));

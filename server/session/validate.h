@@ -5,10 +5,12 @@
 // what to do.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "common/base/clock.h"
 #include "common/base/status.h"
 #include "server/plan/given_order.h"
 #include "server/plan/mixture.h"
@@ -22,6 +24,8 @@ inline constexpr size_t kMaxNameBytes = 128;
 inline constexpr size_t kMaxFields = 32;          // per session
 inline constexpr size_t kMaxDatasetBytes = 4096;  // for a name or a path
 inline constexpr size_t kMaxReasonBytes = 512;
+inline constexpr uint64_t kMinMadeBytes = 4096;  // for a Python dataset's batches
+inline constexpr base::Duration kMaxPythonTimeout = std::chrono::hours(24);
 
 // Checks that a text can appear in logs and on terminals: at most `max_bytes`, no control
 // characters.

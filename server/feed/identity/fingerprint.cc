@@ -23,6 +23,9 @@ constexpr uint64_t kRange = 4000;
 constexpr uint64_t kMixture = 5000;
 constexpr uint64_t kGivenBy = 6000;
 
+// Appended to all else, for a Python dataset.
+constexpr uint64_t kPython = 7000;
+
 class Hash {
  public:
   void Add(uint64_t word) { state_ = plan::HashOn(state_, word); }
@@ -63,6 +66,14 @@ void Add(const source::Tensor& tensor, Hash& hash) {
   hash.Add(uint64_t{tensor.shape.size()});
   for (const uint32_t side : tensor.shape) hash.Add(uint64_t{side});
   hash.Add(uint64_t{tensor.lengths_block ? 1u : 0u});
+}
+
+// What decides a made batch's bytes. The number of workers and their limits do not.
+void Add(const session::PythonFeed& python, Hash& hash) {
+  hash.Add(kPython);
+  hash.Add(python.digest);
+  hash.Add(uint64_t{python.streams});
+  hash.Add(uint64_t{python.replace_bad_samples ? 1u : 0u});
 }
 
 void AddOrder(const FeedSpec& spec, Hash& hash) {
@@ -130,6 +141,7 @@ uint64_t Fingerprint(const FeedSpec& spec) {
     hash.Add(kAsStored + static_cast<uint64_t>(spec.storage));
   }
   for (const source::Tensor& tensor : spec.selection.layout.tensors) Add(tensor, hash);
+  if (spec.python) Add(*spec.python, hash);
   return hash.value() == 0 ? 1 : hash.value();
 }
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <future>
 
 #include "common/posix/process.h"
 #include "common/shm/python_host.h"
@@ -130,7 +132,7 @@ TEST_F(RolesTest, AHostArrivesWithItsTokenAndGetsNoTicket) {
   ASSERT_TRUE(welcome.ok()) << welcome.status();
   EXPECT_THAT(welcome->ticket, Each(0));
   EXPECT_EQ(welcome->header.version, shm::kProtocolVersion);
-  ASSERT_EQ(book_.arrived().size(), 1u);
+  ASSERT_TRUE(book_.WaitForEvents(1));
   const Peer host = book_.arrived()[0];
   EXPECT_EQ(host.role, Role::kHost);
   EXPECT_THAT(host.ticket.bytes, Each(0));
@@ -148,6 +150,7 @@ TEST_F(RolesTest, AWorkerArrivesWithItsHostsTokenPlaceAndStart) {
 
   ASSERT_TRUE(welcome.ok()) << welcome.status();
   EXPECT_THAT(welcome->ticket, Each(0));
+  ASSERT_TRUE(book_.WaitForEvents(1));
   const Peer worker = book_.arrived().at(0);
   EXPECT_EQ(worker.role, Role::kWorker);
   EXPECT_EQ(std::memcmp(worker.maker.token.data(), "abcdefghijklmnop", 16), 0);
@@ -292,6 +295,7 @@ TEST_F(RolesTest, MakersAreSentDescriptorsInOrder) {
   const auto doorway = Open();
   const posix::Fd socket = EnterWith(path_, HostHandshake());
   ASSERT_TRUE(ReadWelcome(socket).ok());
+  ASSERT_TRUE(book_.WaitForEvents(1));
   const posix::Fd event = *posix::MakeEvent();
   const int one = event.get();
   const shm::DoorwayMemory page{.header = {.magic = shm::kDoorwayMagic,
@@ -308,6 +312,68 @@ TEST_F(RolesTest, MakersAreSentDescriptorsInOrder) {
   EXPECT_EQ(got->fds.size(), 3u);
   ASSERT_EQ(got->bytes.size(), sizeof(page));
   EXPECT_EQ(std::memcmp(got->bytes.data(), &page, sizeof(page)), 0);
+}
+
+// Sends to whoever arrives, at once.
+class HastyVisitor final : public Visitor {
+ public:
+  explicit HastyVisitor(std::function<void(PeerId)> send) : send_(std::move(send)) {}
+  absl::Status MayEnter(const Peer&) override { return absl::OkStatus(); }
+  void OnArrived(const Peer& peer) override { send_(peer.id); }
+  void OnDisconnected(PeerId) override {}
+  void OnGone(PeerId) override {}
+
+ private:
+  const std::function<void(PeerId)> send_;
+};
+
+TEST_F(RolesTest, WhatAMakerIsSentOnArrivalComesAfterItsWelcome) {
+  std::promise<Doorway*> started;
+  const std::shared_future<Doorway*> to = started.get_future().share();
+  HastyVisitor visitor([&](PeerId peer) { EXPECT_TRUE(to.get()->Send(peer, "page", 4, {}).ok()); });
+  const auto doorway = Doorway::Start({.path = path_, .makers = ::geteuid()}, visitor);
+  ASSERT_TRUE(doorway.ok()) << doorway.status();
+  started.set_value(doorway->get());
+  const posix::Fd socket = EnterWith(path_, HostHandshake());
+
+  EXPECT_TRUE(ReadWelcome(socket).ok());
+  const auto next = posix::Receive(socket, shm::kMaxDoorwayBytes, std::chrono::seconds(5));
+
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(next->bytes.size(), 4u);
+}
+
+TEST_F(RolesTest, APeerCanBeClosedAndItsProcessIsStillWatched) {
+  const auto doorway = Open();
+  const pid_t child = Fork([this] {
+    const posix::Fd socket = EnterWith(path_, WorkerHandshake());
+    if (!ReadWelcome(socket).ok() || !IsClosedByDaemon(socket)) return 1;
+    ::pause();
+    return 0;
+  });
+  const bool arrived = book_.WaitForEvents(1);
+
+  doorway->Close(PeerId(77));  // nobody
+  if (arrived) doorway->Close(book_.arrived()[0].id);
+  const bool disconnected = book_.WaitForEvents(2);
+  if (arrived) doorway->Close(book_.arrived()[0].id);  // not connected any more
+  ::kill(child, SIGKILL);
+  WaitForExit(child);
+
+  EXPECT_TRUE(disconnected);
+  ASSERT_TRUE(book_.WaitForEvents(3));
+  EXPECT_THAT(book_.events(), ElementsAre("arrived 1", "disconnected 1", "gone 1"));
+}
+
+TEST_F(RolesTest, AClosedMakersPlaceIsFreeAgain) {
+  const auto doorway = Open();
+  const posix::Fd first = EnterWith(path_, HostHandshake());
+  ASSERT_TRUE(book_.WaitForEvents(1));
+
+  doorway->Close(book_.arrived()[0].id);
+
+  ASSERT_TRUE(book_.WaitForEvents(2));
+  EXPECT_TRUE(ReadWelcome(EnterWith(path_, HostHandshake())).ok());
 }
 
 }  // namespace

@@ -36,6 +36,31 @@ TEST(FingerprintTest, IsTheSameOnEveryMachineAndInEveryVersion) {
   EXPECT_EQ(Fingerprint(Spec()), 0x4baf176a38c2b717);
 }
 
+FeedSpec PythonSpec(const session::PythonFeed& python) {
+  FeedSpec spec = Spec();
+  spec.storage = source::Storage::kMade;
+  spec.python = python;
+  return spec;
+}
+
+TEST(FingerprintTest, OfAPythonDatasetIsTheSameInEveryVersion) {
+  EXPECT_EQ(Fingerprint(PythonSpec({.streams = 2, .digest = 3, .replace_bad_samples = true})), 0x0);
+}
+
+TEST(FingerprintTest, OfAPythonDatasetDoesNotDependOnTheLimitOfABatch) {
+  EXPECT_EQ(Fingerprint(PythonSpec({.max_batch_bytes = 4096, .digest = 3})),
+            Fingerprint(PythonSpec({.digest = 3})));
+}
+
+TEST(FingerprintTest, OfAPythonDatasetDependsOnWhatDecidesItsBytes) {
+  const std::set<uint64_t> all = {Fingerprint(PythonSpec({})),
+                                  Fingerprint(PythonSpec({.streams = 1})),
+                                  Fingerprint(PythonSpec({.digest = 1})),
+                                  Fingerprint(PythonSpec({.replace_bad_samples = true}))};
+
+  EXPECT_EQ(all.size(), 4u);
+}
+
 TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
   const std::vector<std::function<void(FeedSpec&)>> changes = {
       [](FeedSpec&) {},

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "server/session/validate.h"
+#include "server/source/made/python_dataset.h"
 #include "tests/support/fakes/fake_dataset.h"
 #include "tests/support/fakes/fake_rows.h"
 
@@ -72,6 +74,12 @@ class FitTest : public ::testing::Test {
     request.decoding_mode = DecodingMode::kIfEncoded;
     return request;
   }
+  static Request Made() {
+    Request request = Photographs();
+    request.decoding_mode = DecodingMode::kNone;
+    request.feed.python = PythonFeed{};
+    return request;
+  }
   static Target To(const source::Dataset& dataset) {
     return {.dataset = dataset, .range = {.first = 0, .count = dataset.samples()}};
   }
@@ -85,6 +93,8 @@ class FitTest : public ::testing::Test {
   const testing::FakeRows digits_{100, {28, 28, 1}};
   const Noise noise_{};
   const Boxed boxed_{};
+  const std::unique_ptr<const source::Dataset> made_ =
+      source::MakePython({.id = "ab", .samples = 100});
 };
 
 TEST_F(FitTest, AnEpochHasTheSamplesThatTheNameStandsFor) {
@@ -261,6 +271,50 @@ TEST_F(FitTest, WhatIsWrongByItselfIsRefusedHereToo) {
 
     EXPECT_THAT(Refusal(To(photographs_), request), HasSubstr(words));
   }
+}
+
+TEST_F(FitTest, APythonDatasetHasAFeedOfItsOwn) {
+  Request request = Made();
+
+  const source::Selection selection = Fit(To(*made_), request).value();
+
+  EXPECT_TRUE(selection.layout.tensors.empty());
+  EXPECT_EQ(request.share.samples, 100u);
+}
+
+TEST_F(FitTest, APythonDatasetIsDeliveredToHostMemory) {
+  Request pinned = Made(), device = Made();
+  pinned.delivery = Delivery::kPinned;
+  device.delivery = Delivery::kDevice;
+  device.device = exporting::DeviceRequest{};
+
+  EXPECT_TRUE(Fit(To(*made_), pinned).ok());
+  EXPECT_THAT(Refusal(To(*made_), device), HasSubstr("request pinned delivery"));
+}
+
+TEST_F(FitTest, NothingOfAPythonDatasetIsDecodedOrChosen) {
+  Request decoded = Made(), by_default = Made(), chosen = Made(), windows = Made();
+  decoded.decoding_mode = DecodingMode::kRequired;
+  by_default.decoding_mode = DecodingMode::kIfEncoded;
+  chosen.fields = {{.name = "image"}};
+  windows.feed.order = plan::Order::kShuffledInWindows;
+  windows.feed.windows = {.shard_samples = 0, .shards = 2};
+
+  EXPECT_THAT(Refusal(To(*made_), decoded), HasSubstr("is made in Python"));
+  EXPECT_THAT(Refusal(To(*made_), by_default), HasSubstr("is made in Python"));
+  EXPECT_THAT(Refusal(To(*made_), chosen), HasSubstr("got 'image', expected none"));
+  EXPECT_THAT(Refusal(To(*made_), windows), HasSubstr("has no shards to shuffle in windows"));
+  windows.feed.windows.shard_samples = 10;
+  EXPECT_TRUE(Fit(To(*made_), windows).ok());
+}
+
+TEST_F(FitTest, OnlyAPythonDatasetIsMadeByPythonWorkers) {
+  Request without = Made(), elsewhere = Photographs();
+  without.feed.python.reset();
+  elsewhere.feed.python = PythonFeed{};
+
+  EXPECT_THAT(Refusal(To(*made_), without), HasSubstr("feed.python is missing"));
+  EXPECT_THAT(Refusal(To(photographs_), elsewhere), HasSubstr("feed.python: wanted none"));
 }
 
 }  // namespace
