@@ -57,7 +57,7 @@ class BatchDelivery {
   struct Waiting {
     uint64_t ready = 0;
     bool asleep = false;
-    bool left = false;  // it closed the session, even if its CloseSession did not reach us
+    bool left = false;          // it closed the session, even if its CloseSession did not reach us
     uint32_t hosts_forked = 0;  // as asked for by WantHosts, or tried to
   };
   virtual Waiting LookAtConsumer() const = 0;

@@ -48,7 +48,8 @@ class BatchMakers {
   virtual ~BatchMakers() = default;
 
   // Whether an item of the dataset may be submitted now: with a StreamPart if `in_stream`, else
-  // without. Otherwise notes that one waits, so that a trainer is asked for a host if there is none.
+  // without. Otherwise notes that one waits, so that a trainer is asked for a host if there is
+  // none.
   virtual bool MayMake(DatasetRef dataset, bool in_stream) = 0;
   // **Requires**: MayMake.
   virtual void Submit(DatasetRef dataset, const MakeItem& item, base::TimePoint now) = 0;

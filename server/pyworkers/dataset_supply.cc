@@ -158,7 +158,8 @@ void DatasetSupply::Collect(base::TimePoint now, MakerNews& news) {
 // What ended is replaced, if anybody still wants batches.
 void DatasetSupply::NoteEnd(base::TimePoint now) {
   if (supplier_ == nullptr) return;
-  if (life_.state() == HostState::kEnding && supplier_->is_idle() && !std::exchange(sent_away_, true))
+  if (life_.state() == HostState::kEnding && supplier_->is_idle() &&
+      !std::exchange(sent_away_, true))
     supplier_->SendAway();
   if (!supplier_->is_gone()) return;
   const bool has_trainer =
@@ -167,7 +168,7 @@ void DatasetSupply::NoteEnd(base::TimePoint now) {
         return member.second.session.peer == supplier_->trainer();
       });
   trouble_ = supplier_->WhyGone();
-  life_.Gone(sent_away_     ? HostEnd::kAsTold
+  life_.Gone(sent_away_    ? HostEnd::kAsTold
              : has_trainer ? HostEnd::kByItself
                            : HostEnd::kWithTrainer,
              now);

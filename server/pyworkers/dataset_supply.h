@@ -93,9 +93,9 @@ class DatasetSupply {
   base::TimePoint unused_since_{};
 
   HostLife life_;
-  std::unique_ptr<Supplier> supplier_;               // set while kSupplying or kEnding
+  std::unique_ptr<Supplier> supplier_;                // set while kSupplying or kEnding
   std::vector<std::unique_ptr<Supplier>> departing_;  // gone, but not over
-  bool sent_away_ = false;                           // the present supplier was
+  bool sent_away_ = false;                            // the present supplier was
   StreamQueue streams_;
   std::vector<MakeResult> lost_;  // of streams, not yet collected
   std::string trouble_;           // why the last host ended

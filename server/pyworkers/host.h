@@ -29,9 +29,9 @@ namespace penstock::pyworkers {
 // A worker of a host that is alive has ended.
 struct PyWorkerDeath {
   uint32_t place = 0;
-  pid_t pid = 0;      // in its host's PID namespace; 0: the host did not say
-  std::string how;    // "killed by signal 9 (Killed)"
-  std::string words;  // what it wrote at its end, printable
+  pid_t pid = 0;           // in its host's PID namespace; 0: the host did not say
+  std::string how = {};    // "killed by signal 9 (Killed)"
+  std::string words = {};  // what it wrote at its end, printable
   bool was_ready = false;
 };
 

@@ -29,8 +29,8 @@ absl::StatusOr<HostToken> Hosts::SessionOpened(const PythonSession& session, bas
   }
   std::unique_ptr<DatasetSupply>& supply = supplies_[dataset];
   if (supply == nullptr)
-    supply = std::make_unique<DatasetSupply>(session.dataset, surroundings_, events_,
-                                             start_timeout_);
+    supply =
+        std::make_unique<DatasetSupply>(session.dataset, surroundings_, events_, start_timeout_);
   return supply->Open(session, left, now);
 }
 

@@ -33,8 +33,8 @@ struct PythonSession {
 
 // What a session's trainer does, as it says.
 struct TrainerLook {
-  bool may_ask = false;      // the session goes on, so that its trainer looks at it
-  bool is_waiting = false;   // it sleeps because no batch is ready
+  bool may_ask = false;       // the session goes on, so that its trainer looks at it
+  bool is_waiting = false;    // it sleeps because no batch is ready
   uint32_t hosts_forked = 0;  // how often it forked a host, or tried to
 };
 

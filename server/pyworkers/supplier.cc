@@ -11,10 +11,12 @@ std::string HowAndWords(const PyWorkerDeath& death) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Supplier>> Supplier::Make(
-    uint64_t number, const Newcomer& host, uint64_t trainer, uint32_t workers,
-    const Surroundings& surroundings, workers::EventSet& events, base::Duration start_timeout,
-    base::TimePoint now) {
+absl::StatusOr<std::unique_ptr<Supplier>> Supplier::Make(uint64_t number, const Newcomer& host,
+                                                         uint64_t trainer, uint32_t workers,
+                                                         const Surroundings& surroundings,
+                                                         workers::EventSet& events,
+                                                         base::Duration start_timeout,
+                                                         base::TimePoint now) {
   std::unique_ptr<Supplier> supplier(new Supplier(number, host, trainer, surroundings));
   PENSTOCK_ASSIGN_OR_RETURN(supplier->host_, Host::Make(host.process, events, start_timeout));
   const HostPage& page = supplier->host_->page();
@@ -34,7 +36,8 @@ absl::Status Supplier::Send(uint64_t peer, shm::DoorwayKind kind, uint64_t bytes
 }
 
 std::string Supplier::WhyGone() const {
-  std::string why = host_->failure().ok() ? "the host ended" : std::string(host_->failure().message());
+  std::string why =
+      host_->failure().ok() ? "the host ended" : std::string(host_->failure().message());
   for (const auto& [place, death] : last_deaths_)
     return absl::StrCat(why, "; its worker ", place, " was ", death);
   return why;

@@ -46,7 +46,8 @@ Engine::Engine(Options options, SendToPeer send)
       trace_(sessions_),
       drain_(sessions_),
       dispatch_(options_.retry_for, core_, pool_, feeds_,
-                {&worker_filler_, &row_copier_filler_, &nobody_, &python_filler_}, DispatchEvents()),
+                {&worker_filler_, &row_copier_filler_, &nobody_, &python_filler_},
+                DispatchEvents()),
       opener_({.core = core_,
                .pool = pool_,
                .gpus = gpus_,
@@ -61,8 +62,7 @@ Engine::Engine(Options options, SendToPeer send)
               options_.admission, std::move(send), [this] { return status(); }),
       deliveries_(core_, pool_, sessions_, segments_, statistics_, trace_),
       worker_count_(workers_, options_.auto_workers) {
-  sessions_.WhenClosed(
-      [this](uint64_t id, base::TimePoint now) { hosts_.SessionClosed(id, now); });
+  sessions_.WhenClosed([this](uint64_t id, base::TimePoint now) { hosts_.SessionClosed(id, now); });
   SetAdmission(options_.admission);
 }
 

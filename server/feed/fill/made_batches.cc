@@ -69,21 +69,22 @@ absl::StatusOr<pyworkers::MakeItem> MadeBatches::Begin(const FillJob& job) {
   const pool::SlotPlace& place = *job.place;
   const uint64_t most = MostBytes(*job.feed, place);
   pyworkers::MakeItem item = {.id = next_item_++};
-  item.request = {.rows = task.rows,
-                  .segment = place.segment.value(),
-                  .attempt = DeathsOver(task),
-                  .slot_offset = place.offset,
-                  .granted = std::min(place.granted, most),
-                  .most = most,
-                  .epoch = task.epoch,
-                  .seed = spec.seed,
-                  .key_first = spec.given_by.Among(task.index),
-                  .key_step = spec.given_by.ranks,
-                  .ids_offset = static_cast<uint32_t>(place.layout.ids_offset),
-                  .data_offset = static_cast<uint32_t>(place.layout.made_offset)};
+  shm::MakeRequest& request = item.request;
+  request.rows = task.rows;
+  request.segment = place.segment.value();
+  request.attempt = DeathsOver(task);
+  request.slot_offset = place.offset;
+  request.granted = std::min(place.granted, most);
+  request.most = most;
+  request.epoch = task.epoch;
+  request.seed = spec.seed;
+  request.key_first = spec.given_by.Among(task.index);
+  request.key_step = spec.given_by.ranks;
+  request.ids_offset = static_cast<uint32_t>(place.layout.ids_offset);
+  request.data_offset = static_cast<uint32_t>(place.layout.made_offset);
   if (spec.python && spec.python->streams > 0) {
     item.part = PartOf(spec, *job.feed, task);
-    item.request.stream = item.part->stream;
+    request.stream = item.part->stream;
   }
   in_flight_.emplace(item.id, InFlight{.task = task, .feed = job.feed});
   return item;
@@ -139,13 +140,15 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
     case pyworkers::MakeEnd::kStreamLost:
       ended.end = FillEnd::kLost;
       ended.feed_failed = absl::UnavailableError(absl::StrCat(
-          "worker process ", batch.feed->spec.python ? PartOf(batch.feed->spec, *batch.feed, batch.task).stream : 0,
+          "worker process ",
+          batch.feed->spec.python ? PartOf(batch.feed->spec, *batch.feed, batch.task).stream : 0,
           " of the iterable dataset '", batch.feed->called, "' died (", HowOf(result),
           "); its stream cannot be continued by another; iterate it from its beginning"));
       break;
   }
   if (ended.end == FillEnd::kDone) struck_.erase(batch.task.slot);
-  ended.sample = PlannedAt(batch.feed->spec, {.epoch = batch.task.epoch, .place = batch.task.index});
+  ended.sample =
+      PlannedAt(batch.feed->spec, {.epoch = batch.task.epoch, .place = batch.task.index});
   ended.cost = result.taken;
   ended.times = TimesOf(result);
   return ended;
