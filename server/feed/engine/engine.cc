@@ -17,8 +17,9 @@ std::vector<SlotId> SlotsOf(const pool::Segment& segment) {
 
 }  // namespace
 
-Engine::Engine(Options options, SendToPeer send)
+Engine::Engine(Options options, SendToPeer send, ClosePeer close)
     : options_(std::move(options)),
+      close_(std::move(close)),
       segments_(send),
       pool_(options_.pool, {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); },
@@ -149,6 +150,10 @@ void Engine::PeerGone(uint64_t peer, base::TimePoint now) {
   sessions_.PeerGone(peer, now);
   gpus_.ForgetPeer(peer);
   segments_.PeerGone(peer);
+}
+
+void Engine::MakerArrived(const pyworkers::Newcomer& newcomer, base::TimePoint) {
+  if (close_) close_(newcomer.peer);
 }
 
 void Engine::CloseAll() {

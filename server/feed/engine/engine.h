@@ -33,6 +33,7 @@
 #include "server/feed/sessions/open_request.h"
 #include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
+#include "server/pyworkers/newcomer.h"
 #include "server/workers/supervisor.h"
 
 namespace penstock::feed {
@@ -51,7 +52,8 @@ class Engine {
     std::optional<WorkerDemand::Options> auto_workers;
   };
 
-  Engine(Options options, SendToPeer send);
+  // `close` is for hosts and Python workers; unset: none of them arrives.
+  Engine(Options options, SendToPeer send, ClosePeer close = {});
   ~Engine();
   absl::Status Start();
   // Call it after Start. Pump must be called when one of the descriptors is readable. They change
@@ -89,6 +91,9 @@ class Engine {
   void PeerGone(uint64_t peer, base::TimePoint now);
   // Whether the process may still use anything of ours: open sessions, batches on a GPU, slabs.
   bool Holds(uint64_t peer) const { return sessions_.Holds(peer) || gpus_.Knows(peer); }
+  // A host or a Python worker has entered the doorway. Its connection is closed if no session's
+  // trainer forked it. PeerDisconnected and PeerGone follow, as for trainers.
+  void MakerArrived(const pyworkers::Newcomer& newcomer, base::TimePoint now);
   // A dataset's quarantine has a new version, which keys slots filled from now on.
   void QuarantineChanged(const DatasetState& dataset) { sessions_.QuarantineChanged(dataset); }
   // Tells every session that the daemon is ending.
@@ -122,6 +127,7 @@ class Engine {
   void Tidy(base::TimePoint now);
 
   const Options options_;
+  const ClosePeer close_;
   base::TimePoint now_{};  // of the current pass
   Core core_;
   SegmentSender segments_;

@@ -22,6 +22,9 @@ namespace penstock::feed {
 using SendToPeer = std::function<absl::Status(uint64_t peer, const void* message, size_t bytes,
                                               const std::vector<int>& fds)>;
 
+// Closes a peer's connection, soon. Does nothing for one that is closed.
+using ClosePeer = std::function<void(uint64_t peer)>;
+
 class SegmentSender {
  public:
   explicit SegmentSender(SendToPeer send) : send_(std::move(send)) {}
