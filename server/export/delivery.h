@@ -58,8 +58,12 @@ class BatchDelivery {
     uint64_t ready = 0;
     bool asleep = false;
     bool left = false;  // it closed the session, even if its CloseSession did not reach us
+    uint32_t hosts_forked = 0;  // as asked for by WantHosts, or tried to
   };
   virtual Waiting LookAtConsumer() const = 0;
+
+  // Asks the consumer to fork a host for a Python dataset, until it has forked so many.
+  virtual void WantHosts(uint32_t) {}
 
   // Tells the consumer that no more batches follow, and the reason if that is an error. Only the
   // first call counts.

@@ -20,8 +20,9 @@ class HostDelivery final : public BatchDelivery {
   void Announce(const shm::ControlEntry& entry, const FullSlot& slot) override;
   Heard Listen() override;
   Waiting LookAtConsumer() const override {
-    return {page_.untaken(), page_.consumer_asleep(), page_.left()};
+    return {page_.untaken(), page_.consumer_asleep(), page_.left(), page_.hosts_forked()};
   }
+  void WantHosts(uint32_t hosts) override { page_.WantHosts(hosts); }
   void Finish(shm::SessionState state, const absl::Status& reason) override {
     page_.Finish(state, reason);
   }

@@ -50,6 +50,11 @@ void SessionPage::Finish(shm::SessionState state, const absl::Status& reason) {
   WakeConsumer();
 }
 
+void SessionPage::WantHosts(uint32_t hosts) {
+  page().hosts_wanted.store(hosts, std::memory_order_release);
+  WakeConsumer();
+}
+
 void SessionPage::SetAsleep(bool asleep) {
   page().daemon_asleep.store(asleep ? 1 : 0, std::memory_order_seq_cst);
 }

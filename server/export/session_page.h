@@ -36,6 +36,10 @@ class SessionPage {
   // first call counts.
   void Finish(shm::SessionState state, const absl::Status& reason);
 
+  // Asks the consumer to fork hosts, so many since the session was opened, and wakes it if it
+  // sleeps.
+  void WantHosts(uint32_t hosts);
+
   // What the consumer reports now.
   uint64_t taken() const { return page().taken.load(std::memory_order_acquire); }
   // Batches announced and not taken; and whether the consumer sleeps because there are none.
@@ -43,6 +47,7 @@ class SessionPage {
   bool consumer_asleep() const {
     return page().consumer_asleep.load(std::memory_order_relaxed) != 0 && untaken() == 0;
   }
+  uint32_t hosts_forked() const { return page().hosts_forked.load(std::memory_order_acquire); }
   bool left() const { return page().left.load(std::memory_order_acquire) != 0; }
   bool Released(uint64_t sequence) const {
     return page().released[(sequence - 1) % shm::kControlCapacity].load(

@@ -91,6 +91,7 @@ absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
   segment.id = SegmentId(next_segment_);
   segment.arena = arena_id;
   segment.user = arenas_[arena_id].user;
+  segment.sparse = layout.sparse();
   segment.bytes = piece.bytes;
   segment.charged_bytes = piece.bytes / layout.slot_bytes * layout.promised_bytes();
   segment.memory = std::move(piece.memory);

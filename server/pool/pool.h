@@ -36,7 +36,8 @@ struct Segment {
   uint64_t arena = 0;
   uint32_t user = 0;
   uint64_t bytes = 0;                // mapped
-  uint64_t charged_bytes = 0;        // of the budget; less than `bytes` if its slots are sparse
+  uint64_t charged_bytes = 0;        // of the budget; at most `bytes`
+  bool sparse = false;               // its slots are
   std::vector<uint32_t> slots = {};  // ids, by ascending offset
   posix::Fd memory = {};
   posix::Fd read_only = {};  // the descriptor for consumers

@@ -57,24 +57,38 @@ void Host::WorkerLeft(const ChannelEndpoint::Worker& worker) {
   if (place.worker && place.life.start() == worker.start) place.worker->Kill(KillCause::kLeft);
 }
 
+void Host::Dismiss(absl::Status why) {
+  if (may_go_on()) Fail(std::move(why));
+}
+
+uint32_t Host::StartAt(uint32_t place) const {
+  return place < places_.size() ? places_[place].life.start() : 0;
+}
+
 size_t Host::Headroom() const {
-  if (!may_go_on()) return 0;
   size_t headroom = 0;
-  for (const WorkerPlace& place : places_)
-    if (place.worker) headroom += place.worker->Headroom();
+  for (uint32_t i = 0; i < places_.size(); ++i) headroom += HeadroomAt(i);
   return headroom;
 }
 
-uint32_t Host::Submit(const MakeItem& item, base::TimePoint now) {
+size_t Host::HeadroomAt(uint32_t place) const {
+  if (!may_go_on() || place >= places_.size() || !places_[place].worker) return 0;
+  return places_[place].worker->Headroom();
+}
+
+uint32_t Host::Idlest() const {
   std::optional<uint32_t> best;
   for (uint32_t i = 0; i < places_.size(); ++i) {
-    const PyWorker* worker = places_[i].worker.get();
-    if (worker == nullptr || worker->Headroom() == 0) continue;
-    if (!best || worker->in_hand() < places_[*best].worker->in_hand()) best = i;
+    if (HeadroomAt(i) == 0) continue;
+    if (!best || places_[i].worker->in_hand() < places_[*best].worker->in_hand()) best = i;
   }
-  PENSTOCK_CHECK(may_go_on() && best.has_value());
-  places_[*best].worker->Submit(item, now);
+  PENSTOCK_CHECK(best.has_value());
   return *best;
+}
+
+void Host::Submit(uint32_t place, const MakeItem& item, base::TimePoint now) {
+  PENSTOCK_CHECK(HeadroomAt(place) > 0);
+  places_[place].worker->Submit(item, now);
 }
 
 void Host::GiveRoom(uint32_t place, uint64_t id, uint64_t granted, base::TimePoint now) {

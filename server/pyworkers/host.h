@@ -58,12 +58,18 @@ class Host {
       const ChannelEndpoint::Worker& worker, const std::shared_ptr<const posix::Fd>& pidfd);
   // It closed its connection, so it cannot be sent segments any more: kills it.
   void WorkerLeft(const ChannelEndpoint::Worker& worker);
+  // The host itself closed its connection, or must be sent away for this reason: kills it.
+  void Dismiss(absl::Status why);
+  // The last start that was asked for at a place; 0: none yet.
+  uint32_t StartAt(uint32_t place) const;
 
-  // How many more items its workers can be given now.
+  // How many more items its workers can be given now, together and at one place.
   size_t Headroom() const;
-  // Gives the item to a worker that has the least to do. Returns its place. **Requires**:
-  // Headroom() > 0.
-  uint32_t Submit(const MakeItem& item, base::TimePoint now);
+  size_t HeadroomAt(uint32_t place) const;
+  // The place whose worker has the least to do. **Requires**: Headroom() > 0.
+  uint32_t Idlest() const;
+  // **Requires**: HeadroomAt(place) > 0.
+  void Submit(uint32_t place, const MakeItem& item, base::TimePoint now);
   // Answers a RoomNeed of the worker at `place`. Does nothing if the item has ended.
   void GiveRoom(uint32_t place, uint64_t id, uint64_t granted, base::TimePoint now);
 

@@ -18,6 +18,9 @@ inline constexpr uint32_t kMaxFailedHosts = 3;
 // How long a host stays without a session of its dataset.
 inline constexpr base::Duration kKeepUnusedHost = std::chrono::seconds(30);
 
+// Python workers of all hosts together. Those of one host: shm::kMaxPythonWorkers.
+inline constexpr uint32_t kMaxPythonWorkersOfDaemon = 1024;
+
 // The pause before a host is asked for again, or a worker is started again at its place.
 inline constexpr base::BackOff::Options kStartAgain = {.first = std::chrono::milliseconds(100),
                                                        .longest = std::chrono::seconds(10)};

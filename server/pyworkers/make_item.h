@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "common/base/clock.h"
 #include "common/shm/python_channel.h"
@@ -11,11 +12,20 @@
 
 namespace penstock::pyworkers {
 
+// Where a batch is in an iterable dataset. Each stream is iterated at the place of its number, and
+// from there on by the same process only.
+struct StreamPart {
+  uint64_t feed = 0;    // with the epoch: which iteration
+  uint32_t stream = 0;  // less than kMaxPythonWorkers
+  uint64_t unit = 0;    // grows along the stream
+};
+
 struct MakeItem {
   uint64_t id = 0;                // for the caller; not interpreted
   shm::MakeRequest request = {};  // its sequence and kind are set when it is sent
   // How long the worker may take for a row, or for what follows the last one.
   base::Duration timeout = kLongestStandstill;
+  std::optional<StreamPart> part = {};  // set for iterable datasets
 };
 
 enum class MakeEnd {
@@ -23,6 +33,8 @@ enum class MakeEnd {
   kRaised,  // user code raised an exception, which is in the slot instead
   kStrike,  // its worker died or was killed over it
   kLost,    // not made, through no fault of its own: another worker may make it
+  // Not made, and nobody else can: the process that iterated its stream has ended.
+  kStreamLost,
 };
 
 // The result of an item; each has exactly one. Whatever its end, nobody writes the slot any more.
@@ -32,10 +44,12 @@ struct MakeResult {
   uint64_t bytes = 0;  // kMade, kRaised: in the slot, from data_offset on; 1 … granted
   // kRaised: of the sample that raised. kStrike: the worker's claim about which one it had in hand.
   // nullopt: none of them.
-  std::optional<uint32_t> row;
+  std::optional<uint32_t> row = {};
   KillCause cause = KillCause::kNone;  // kStrike: why the daemon killed the worker, if it did
   base::TimePoint given{}, ended{};
   base::Duration taken{};  // how long it occupied the worker, by the daemon's clock
+  // kStrike, kStreamLost: how the worker ended, and what it wrote at its end. Printable.
+  std::string how = {}, words = {};
 };
 
 // A worker needs more room than the item's request granted, and waits for it.

@@ -34,7 +34,7 @@ Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::Sen
       statistics_(core_, 1),
       trace_(sessions_),
       drain_(sessions_),
-      dispatch_(seconds(60), core_, pool_, feeds_, {&filler_, &no_copiers_, &nobody_},
+      dispatch_(seconds(60), core_, pool_, feeds_, {&filler_, &no_copiers_, &nobody_, &no_python_},
                 {.ended =
                      [this](FillPath fill_path, const feed::FillOutcome& outcome) {
                        promises_.FillEnded(outcome);

@@ -124,7 +124,7 @@ class Daemon {
   SimulatedDecoders decoders_;
   Ledger ledger_;
   feed::WorkerFiller filler_;
-  feed::NobodyFiller nobody_, no_copiers_;
+  feed::NobodyFiller nobody_, no_copiers_, no_python_;
   exporting::Gpus gpus_{{}};
   feed::FeedBook feeds_;
   feed::SessionTable sessions_;

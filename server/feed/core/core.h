@@ -42,8 +42,9 @@ enum class FillPath : uint32_t {
   kWorkers,     // decode single rows
   kRowCopiers,  // copy runs of rows that need no decoding
   kNobody,      // nothing to fill: the consumer generates the rows
+  kPython,      // Python workers make whole batches
 };
-inline constexpr size_t kFillPaths = 3;
+inline constexpr size_t kFillPaths = 4;
 
 // Whether a user may be given rows.
 enum class Turn {

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "common/base/check.h"
 #include "common/posix/failpoint.h"
+#include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
 namespace {
@@ -17,9 +19,8 @@ std::vector<SlotId> SlotsOf(const pool::Segment& segment) {
 
 }  // namespace
 
-Engine::Engine(Options options, SendToPeer send, ClosePeer close)
+Engine::Engine(Options options, SendToPeer send)
     : options_(std::move(options)),
-      close_(std::move(close)),
       segments_(send),
       pool_(options_.pool, {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); },
@@ -30,6 +31,13 @@ Engine::Engine(Options options, SendToPeer send, ClosePeer close)
           {.budget = options_.workers.budget, .back_off = options_.workers.back_off},
           [this](uint64_t account, const auto& why) { sessions_.FailAccount(account, why); }),
       row_copier_filler_(row_copiers_),
+      hosts_(MakersSurroundings(send), options_.workers.start_timeout),
+      python_filler_(
+          hosts_, pool_, worker_filler_.losses(),
+          {.account_failed = [this](uint64_t account,
+                                    const auto& why) { sessions_.FailAccount(account, why); },
+           .dataset_failed = [this](const DatasetState* dataset,
+                                    const auto& why) { sessions_.FailDataset(dataset, why); }}),
       workers_(options_.workers),
       row_copiers_(options_.row_copiers),
       gpus_(options_.gpus),
@@ -38,7 +46,7 @@ Engine::Engine(Options options, SendToPeer send, ClosePeer close)
       trace_(sessions_),
       drain_(sessions_),
       dispatch_(options_.retry_for, core_, pool_, feeds_,
-                {&worker_filler_, &row_copier_filler_, &nobody_}, DispatchEvents()),
+                {&worker_filler_, &row_copier_filler_, &nobody_, &python_filler_}, DispatchEvents()),
       opener_({.core = core_,
                .pool = pool_,
                .gpus = gpus_,
@@ -47,11 +55,28 @@ Engine::Engine(Options options, SendToPeer send, ClosePeer close)
                .statistics = statistics_,
                .losses = worker_filler_.losses(),
                .rows = worker_filler_.rows(),
-               .drain = drain_},
+               .drain = drain_,
+               .hosts = &hosts_,
+               .made = &python_filler_.batches()},
               options_.admission, std::move(send), [this] { return status(); }),
       deliveries_(core_, pool_, sessions_, segments_, statistics_, trace_),
       worker_count_(workers_, options_.auto_workers) {
+  sessions_.WhenClosed(
+      [this](uint64_t id, base::TimePoint now) { hosts_.SessionClosed(id, now); });
   SetAdmission(options_.admission);
+}
+
+pyworkers::Surroundings Engine::MakersSurroundings(SendToPeer send) {
+  return {.send = std::move(send),
+          .send_segment = [this](uint64_t peer,
+                                 uint32_t segment) { return SendToMaker(peer, segment); },
+          .close = options_.close_peer,
+          .want_hosts =
+              [this](uint64_t session, uint32_t hosts) {
+                if (const SessionRecord* record = sessions_.Find(session))
+                  record->delivery->WantHosts(hosts);
+              },
+          .look = [this](uint64_t session) { return LookAtTrainer(session); }};
 }
 
 RowDispatch::Events Engine::DispatchEvents() {
@@ -70,12 +95,14 @@ Engine::~Engine() = default;
 absl::Status Engine::Start() {
   PENSTOCK_RETURN_IF_ERROR(pool_.Preallocate());
   PENSTOCK_RETURN_IF_ERROR(row_copiers_.Start());
+  PENSTOCK_RETURN_IF_ERROR(hosts_.Start());
   return workers_.Start();
 }
 
 void Engine::WatchWith(std::function<void(int, bool)> changed) {
   changed(workers_.event_fd(), true);
   changed(row_copiers_.event().get(), true);
+  changed(hosts_.event_fd(), true);
   gpus_.WatchWith(changed);
   sessions_.WatchWith(std::move(changed));
 }
@@ -87,6 +114,7 @@ bool Engine::Pump(base::TimePoint now) {
   drain_.Tick();
   bool busy = dispatch_.Collect(FillPath::kWorkers, now_);
   busy |= dispatch_.Collect(FillPath::kRowCopiers, now_);
+  busy |= dispatch_.Collect(FillPath::kPython, now_);
   busy |= opener_.Collect(now_);
   busy |= deliveries_.Listen(now_);
   busy |= dispatch_.GiveOut(now_);
@@ -96,6 +124,7 @@ bool Engine::Pump(base::TimePoint now) {
 
 void Engine::Tick(base::TimePoint now) {
   workers_.Tick(now);
+  hosts_.Tick(now);
   now_ = now;
   dispatch_.Tick(now);
   gpus_.Tick(now);
@@ -115,7 +144,8 @@ void Engine::FollowDemand(base::TimePoint now) {
   if (!look || !worker_count_.IsDue(now)) return;
   const EngineViews shown = views();
   std::vector<FlowFigures> figures;
-  for (const auto& [feed, of_feed] : look->feeds) figures.push_back(shown.ToFigures(*feed));
+  for (const auto& [feed, of_feed] : look->feeds)
+    if (ToFillPath(feed->spec) != FillPath::kPython) figures.push_back(shown.ToFigures(*feed));
   worker_count_.Follow(figures, look->workers_busy, now);
 }
 
@@ -145,15 +175,16 @@ void Engine::Open(const OpenRequest& request, base::TimePoint now,
   opener_.Open(request, now, done);
 }
 
+void Engine::PeerDisconnected(uint64_t peer) {
+  sessions_.PeerDisconnected(peer);
+  hosts_.PeerLeft(peer);
+}
+
 void Engine::PeerGone(uint64_t peer, base::TimePoint now) {
   PENSTOCK_FAILPOINT("peer.gone");
   sessions_.PeerGone(peer, now);
   gpus_.ForgetPeer(peer);
   segments_.PeerGone(peer);
-}
-
-void Engine::MakerArrived(const pyworkers::Newcomer& newcomer, base::TimePoint) {
-  if (close_) close_(newcomer.peer);
 }
 
 void Engine::CloseAll() {
@@ -171,20 +202,35 @@ void Engine::SetAdmission(const Admission& admission) {
 
 // ---- Segments ----
 
+// Python workers write to sparse segments, and nobody else does; they get them when they need them.
 absl::Status Engine::SegmentMade(const pool::Segment& segment) {
-  PENSTOCK_RETURN_IF_ERROR(
-      workers_.AddSegment(segment.id.value(), segment.user, segment.memory, segment.bytes));
+  if (!segment.sparse)
+    PENSTOCK_RETURN_IF_ERROR(
+        workers_.AddSegment(segment.id.value(), segment.user, segment.memory, segment.bytes));
   core_.AddSlots(ArenaId(segment.arena), SlotsOf(segment));
   return absl::OkStatus();
 }
 
 bool Engine::GiveUp(const pool::Segment& segment) {
   if (!core_.RemoveSlots(ArenaId(segment.arena), SlotsOf(segment))) return false;
-  workers_.RemoveSegment(segment.id.value());
+  if (!segment.sparse) workers_.RemoveSegment(segment.id.value());
   PENSTOCK_FAILPOINT("segment.taken_from_workers");
   gpus_.ForgetSegment(segment.id.value());
   segments_.Gone(segment.id);
   return true;
+}
+
+absl::Status Engine::SendToMaker(uint64_t peer, uint32_t id) {
+  const pool::Segment* segment = pool_.Find(pool::SegmentId(id));
+  PENSTOCK_CHECK(segment != nullptr && segment->sparse);
+  return segments_.SendToMaker(peer, *segment);
+}
+
+pyworkers::TrainerLook Engine::LookAtTrainer(uint64_t id) const {
+  const SessionRecord* session = sessions_.Find(id);
+  if (session == nullptr || session->ended) return {};
+  const exporting::BatchDelivery::Waiting look = session->delivery->LookAtConsumer();
+  return {.may_ask = !look.left, .is_waiting = look.asleep, .hosts_forked = look.hosts_forked};
 }
 
 std::vector<uint32_t> Engine::UnusedSlots(uint64_t arena) const {

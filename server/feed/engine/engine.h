@@ -26,6 +26,7 @@
 #include "server/feed/engine/trace_recorder.h"
 #include "server/feed/engine/worker_count.h"
 #include "server/feed/fill/nobody_filler.h"
+#include "server/feed/fill/python_filler.h"
 #include "server/feed/fill/row_copier_filler.h"
 #include "server/feed/fill/row_dispatch.h"
 #include "server/feed/fill/worker_filler.h"
@@ -33,7 +34,7 @@
 #include "server/feed/sessions/open_request.h"
 #include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
-#include "server/pyworkers/newcomer.h"
+#include "server/pyworkers/hosts.h"
 #include "server/workers/supervisor.h"
 
 namespace penstock::feed {
@@ -50,10 +51,12 @@ class Engine {
     base::Duration retry_for = std::chrono::seconds(60);  // how long a source may fail
     // Adjusts the number of workers to demand, starting with workers.count; unset: fixed number.
     std::optional<WorkerDemand::Options> auto_workers;
+    // Closes the connection of a host or a Python worker. Called on the runner's thread; must not
+    // block.
+    std::function<void(uint64_t peer)> close_peer = [](uint64_t) {};
   };
 
-  // `close` is for hosts and Python workers; unset: none of them arrives.
-  Engine(Options options, SendToPeer send, ClosePeer close = {});
+  Engine(Options options, SendToPeer send);
   ~Engine();
   absl::Status Start();
   // Call it after Start. Pump must be called when one of the descriptors is readable. They change
@@ -87,13 +90,16 @@ class Engine {
   absl::Status Close(uint64_t peer, uint64_t session, base::TimePoint now) {
     return sessions_.Close(peer, session, now);
   }
-  void PeerDisconnected(uint64_t peer) { sessions_.PeerDisconnected(peer); }
+  // A connection was closed: of a trainer, a host or a Python worker. Its process may live on.
+  void PeerDisconnected(uint64_t peer);
   void PeerGone(uint64_t peer, base::TimePoint now);
   // Whether the process may still use anything of ours: open sessions, batches on a GPU, slabs.
   bool Holds(uint64_t peer) const { return sessions_.Holds(peer) || gpus_.Knows(peer); }
-  // A host or a Python worker has entered the doorway. Its connection is closed if no session's
-  // trainer forked it. PeerDisconnected and PeerGone follow, as for trainers.
-  void MakerArrived(const pyworkers::Newcomer& newcomer, base::TimePoint now);
+  // A host or a Python worker has entered the doorway. If nobody waits for it, its connection is
+  // closed.
+  void MakerArrived(const pyworkers::Newcomer& maker, base::TimePoint now) {
+    hosts_.Arrived(maker, now);
+  }
   // A dataset's quarantine has a new version, which keys slots filled from now on.
   void QuarantineChanged(const DatasetState& dataset) { sessions_.QuarantineChanged(dataset); }
   // Tells every session that the daemon is ending.
@@ -120,6 +126,9 @@ class Engine {
 
  private:
   RowDispatch::Events DispatchEvents();
+  pyworkers::Surroundings MakersSurroundings(SendToPeer send);
+  absl::Status SendToMaker(uint64_t peer, uint32_t segment);
+  pyworkers::TrainerLook LookAtTrainer(uint64_t session) const;
   absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
   std::vector<uint32_t> UnusedSlots(uint64_t arena) const;
@@ -127,7 +136,6 @@ class Engine {
   void Tidy(base::TimePoint now);
 
   const Options options_;
-  const ClosePeer close_;
   base::TimePoint now_{};  // of the current pass
   Core core_;
   SegmentSender segments_;
@@ -136,6 +144,8 @@ class Engine {
   WorkerFiller worker_filler_;
   RowCopierFiller row_copier_filler_;
   NobodyFiller nobody_;
+  pyworkers::Hosts hosts_;
+  PythonFiller python_filler_;
   workers::Supervisor workers_;
   copy::RowCopiers row_copiers_;
   exporting::Gpus gpus_;  // before the sessions, which hold GPU memory

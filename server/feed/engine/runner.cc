@@ -18,13 +18,12 @@ constexpr std::chrono::milliseconds kTick(100);
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, SendToPeer send,
-                                                      ClosePeer close) {
+absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, SendToPeer send) {
   posix::Fd poll(epoll_create1(EPOLL_CLOEXEC));
   if (!poll.valid()) return base::ErrnoStatus(errno, "epoll_create1");
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd event, posix::MakeEvent());
-  std::unique_ptr<Runner> runner(new Runner(std::move(options), std::move(send), std::move(close),
-                                            std::move(poll), std::move(event)));
+  std::unique_ptr<Runner> runner(
+      new Runner(std::move(options), std::move(send), std::move(poll), std::move(event)));
   runner->Watch(runner->mailbox_.event().get(), true);
 
   // Workers are started from the runner's thread, because the kernel kills them when the thread
@@ -42,11 +41,10 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Start(Engine::Options options, S
   return runner;
 }
 
-Runner::Runner(Engine::Options options, SendToPeer send, ClosePeer close, posix::Fd poll,
-               posix::Fd event)
+Runner::Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::Fd event)
     : poll_(std::move(poll)),
       mailbox_(std::move(event), kMaxJobs),
-      engine_(std::move(options), std::move(send), std::move(close)) {}
+      engine_(std::move(options), std::move(send)) {}
 
 Runner::~Runner() { Close(); }
 

@@ -22,8 +22,7 @@ class Runner {
  public:
   // Starts the workers and the thread. The runner's owner creates and destroys the engine, on
   // behalf of that thread.
-  static absl::StatusOr<std::unique_ptr<Runner>> Start(Engine::Options options, SendToPeer send,
-                                                       ClosePeer close = {});
+  static absl::StatusOr<std::unique_ptr<Runner>> Start(Engine::Options options, SendToPeer send);
   // Accepts no more jobs, tells every session that the daemon is ending, and ends the thread and
   // thereby the workers.
   void Close();
@@ -49,8 +48,7 @@ class Runner {
   }
 
  private:
-  Runner(Engine::Options options, SendToPeer send, ClosePeer close, posix::Fd poll,
-         posix::Fd event);
+  Runner(Engine::Options options, SendToPeer send, posix::Fd poll, posix::Fd event);
   void Run();
   void Tick(base::TimePoint now);
   void Sleep(base::Duration longest);

@@ -4,14 +4,15 @@
 
 namespace penstock::feed {
 
-absl::Status SegmentSender::Send(uint64_t peer, const pool::Segment& segment) {
+absl::Status SegmentSender::Send(uint64_t peer, const pool::Segment& segment,
+                                 const posix::Fd& memory) {
   std::set<uint32_t>& sent = sent_[peer];
   if (sent.contains(segment.id.value())) return absl::OkStatus();
   auto wire = MakeWire<shm::DoorwaySegment>(shm::DoorwayKind::kSegment);
   wire.segment = segment.id.value();
   wire.bytes = segment.bytes;
   PENSTOCK_FAILPOINT_RETURN("segment.before_send");
-  PENSTOCK_RETURN_IF_ERROR(send_(peer, &wire, sizeof(wire), {segment.read_only.get()}));
+  PENSTOCK_RETURN_IF_ERROR(send_(peer, &wire, sizeof(wire), {memory.get()}));
   PENSTOCK_FAILPOINT("segment.sent");
   sent.insert(segment.id.value());
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Sends the pool's segments to the processes whose batches are in them, each segment once, and
-// tells them when one is gone, so that they unmap it and its memory is freed.
+// Sends the pool's segments to the processes whose batches are in them, or that make these batches:
+// each segment once. Tells them when one is gone, so that they unmap it and its memory is freed.
 //
 // **Ownership**: owns the record of what was sent; the pool owns the segments. **Thread safety**:
 // the runner's thread only.
@@ -22,20 +22,25 @@ namespace penstock::feed {
 using SendToPeer = std::function<absl::Status(uint64_t peer, const void* message, size_t bytes,
                                               const std::vector<int>& fds)>;
 
-// Closes a peer's connection, soon. Does nothing for one that is closed.
-using ClosePeer = std::function<void(uint64_t peer)>;
-
 class SegmentSender {
  public:
   explicit SegmentSender(SendToPeer send) : send_(std::move(send)) {}
 
-  // Sends the segment, unless the peer already has it.
-  absl::Status Send(uint64_t peer, const pool::Segment& segment);
+  // Sends the segment for reading, unless the peer already has it.
+  absl::Status Send(uint64_t peer, const pool::Segment& segment) {
+    return Send(peer, segment, segment.read_only);
+  }
+  // The same for writing, to a Python worker of the segment's user.
+  absl::Status SendToMaker(uint64_t peer, const pool::Segment& segment) {
+    return Send(peer, segment, segment.memory);
+  }
   // The segment is gone. A peer that cannot be told is leaving anyway.
   void Gone(pool::SegmentId segment);
   void PeerGone(uint64_t peer) { sent_.erase(peer); }
 
  private:
+  absl::Status Send(uint64_t peer, const pool::Segment& segment, const posix::Fd& memory);
+
   const SendToPeer send_;
   std::map<uint64_t, std::set<uint32_t>> sent_;  // segments by peer
 };

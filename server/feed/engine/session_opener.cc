@@ -1,8 +1,10 @@
 #include "server/feed/engine/session_opener.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/check.h"
 #include "common/posix/failpoint.h"
 #include "server/export/host_delivery.h"
 #include "server/feed/engine/wire.h"
@@ -53,7 +55,10 @@ Applicant SessionOpener::ToApplicant(const Opening& opening) const {
                          .open_window_bytes = held.window_bytes,
                          .all_sessions = parts_.sessions.trainers(),
                          .pool_bytes = parts_.pool.Used().max_bytes};
-  for (const SlotId slot : parts_.rows.LeftBehind(UserId(request.user), parts_.core)) {
+  std::set<SlotId> left_behind = parts_.rows.LeftBehind(UserId(request.user), parts_.core);
+  if (parts_.made != nullptr)
+    left_behind.merge(parts_.made->LeftBehind(UserId(request.user), parts_.core));
+  for (const SlotId slot : left_behind) {
     const pool::SlotPlace& place = parts_.pool.Place(slot.value());
     applicant.left_behind_bytes += place.layout.promised_bytes() + place.granted;
   }
@@ -107,8 +112,10 @@ absl::StatusOr<session::Grant> SessionOpener::OpenNow(
                            .consumed = request.share.consumed};
   absl::Status status = MakeDelivery(session, id, std::move(place));
   if (status.ok()) status = GrantSlabs(session, grant);
+  if (status.ok()) status = GrantHost(session, grant);
   if (status.ok()) status = Enter(session, id);
   if (!status.ok()) {
+    if (parts_.hosts != nullptr) parts_.hosts->SessionClosed(id, now_);
     parts_.pool.Unreserve(arena, request.window, now_);
     return status;
   }
@@ -168,6 +175,25 @@ absl::Status SessionOpener::GrantSlabs(SessionRecord& session, session::Grant& g
   if (session.device == nullptr) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<exporting::SlabFacts> slabs, SendSlabs(session));
   grant.device = {session.device->reservation().depth(), session.handle, std::move(slabs)};
+  return absl::OkStatus();
+}
+
+absl::Status SessionOpener::GrantHost(const SessionRecord& session, session::Grant& grant) {
+  const FeedSpec& spec = session.feed->spec;
+  if (spec.storage != source::Storage::kMade) return absl::OkStatus();
+  PENSTOCK_CHECK(parts_.hosts != nullptr && spec.python);
+  const OpenRequest& request = session.request;
+  PENSTOCK_ASSIGN_OR_RETURN(const pyworkers::HostToken token,
+                            parts_.hosts->SessionOpened({.id = grant.session,
+                                                         .peer = request.peer,
+                                                         .dataset = session.feed->dataset,
+                                                         .called = session.feed->called,
+                                                         .account = session.feed->account,
+                                                         .workers = request.python_workers.count,
+                                                         .streams = spec.python->streams,
+                                                         .timeout = request.python_workers.timeout},
+                                                        now_));
+  grant.host = session::HostGrant{.token = token, .max_batch_bytes = spec.python->max_batch_bytes};
   return absl::OkStatus();
 }
 

@@ -15,11 +15,13 @@
 #include "server/feed/engine/feed_book.h"
 #include "server/feed/engine/segment_sender.h"
 #include "server/feed/engine/statistics.h"
+#include "server/feed/fill/made_batches.h"
 #include "server/feed/fill/worker_losses.h"
 #include "server/feed/sessions/admission.h"
 #include "server/feed/sessions/open_request.h"
 #include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
+#include "server/pyworkers/hosts.h"
 
 namespace penstock::feed {
 
@@ -36,6 +38,9 @@ class SessionOpener {
     WorkerLosses& losses;
     const Rows& rows;
     const Drain& drain;
+    // For Python datasets; null: there are none.
+    pyworkers::Hosts* hosts = nullptr;
+    const MadeBatches* made = nullptr;
   };
   // `status`: not OK if nothing is delivered any more.
   SessionOpener(const Parts& parts, const Admission& admission, SendToPeer send,
@@ -63,6 +68,7 @@ class SessionOpener {
   std::shared_ptr<Feed> MakeFeed(const Opening& opening, FeedId id);
   absl::Status MakeDelivery(SessionRecord& session, uint64_t id,
                             std::optional<exporting::Gpus::ReservedPlace> place);
+  absl::Status GrantHost(const SessionRecord& session, session::Grant& grant);
   absl::Status GrantSlabs(SessionRecord& session, session::Grant& grant);
   absl::Status Enter(const SessionRecord& session, uint64_t id);
   absl::StatusOr<std::vector<exporting::SlabFacts>> SendSlabs(SessionRecord& session);

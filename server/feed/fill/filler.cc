@@ -5,7 +5,7 @@ namespace penstock::feed {
 void ReportToCore(const FillOutcome& outcome, Core& core) {
   switch (outcome.end) {
     case FillEnd::kDone:
-      return core.RowDone(outcome.task, outcome.cost);
+      return core.RowDone(outcome.task, outcome.cost, outcome.keep);
     case FillEnd::kRefused:
       return core.RowRefused(outcome.task, outcome.cost);
     case FillEnd::kAgain:

@@ -1,4 +1,5 @@
-// One way of filling rows: worker processes that decode, threads that copy, or none (FillPath).
+// One way of filling rows: worker processes that decode, threads that copy, Python workers that
+// make whole batches, or none (FillPath).
 // RowDispatch does what all of them have in common: whose rows are next, retries, failing sources,
 // and telling the core.
 //
@@ -50,6 +51,7 @@ struct FillOutcome {
   RowTask task;
   std::shared_ptr<Feed> feed;
   FillEnd end = FillEnd::kDone;
+  Keep keep = Keep::kYes;         // for kDone
   Core::Cost cost = {};           // how long it occupied those who fill rows, if known
   absl::Status why = {};          // for kNotRead
   absl::Status feed_failed = {};  // not OK: the whole feed fails for this reason

@@ -67,6 +67,7 @@ struct Feed {
   bool canary = false;      // the daemon's own rows: not counted
   // Samples that lack a field that this feed requests; other feeds may not need it.
   std::optional<FaultPolicy> lacking = {};
+  uint64_t made_bytes = 0;  // of the largest batch that a Python worker made or has room for
   FeedFlow flow = {};
 };
 

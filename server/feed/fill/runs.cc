@@ -43,6 +43,8 @@ FillPath ToFillPath(const FeedSpec& spec) {
       return spec.packed ? FillPath::kWorkers : FillPath::kRowCopiers;
     case source::Storage::kNothing:
       return FillPath::kNobody;
+    case source::Storage::kMade:
+      return FillPath::kPython;
   }
   return FillPath::kWorkers;
 }
@@ -59,6 +61,7 @@ uint32_t RunOf(const FeedSpec& spec) {
       return static_cast<uint32_t>(
           std::clamp<uint64_t>(kRunBytes / spec.selection.layout.bytes(), 1, UINT32_MAX));
     case source::Storage::kNothing:
+    case source::Storage::kMade:
       return UINT32_MAX;
   }
   return 1;

@@ -21,7 +21,7 @@ namespace penstock::feed {
 FillPath ToFillPath(const FeedSpec& spec);
 uint32_t RunOf(const FeedSpec& spec);
 
-// Writes the labels and ids of rows that nobody fills, which completes them.
+// Writes the labels and ids of rows. That completes those that nobody fills.
 void WriteNotes(const RowTask& task, const Feed& feed, const pool::SlotPlace& place);
 
 class Runs {

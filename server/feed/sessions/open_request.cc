@@ -21,6 +21,12 @@ FeedSpec MakeSpec(const OpenRequest& request, source::Selection selection) {
   return spec;
 }
 
+pool::SlotLayout LayOutFor(const FeedSpec& spec, uint32_t rows) {
+  if (spec.storage == source::Storage::kMade)
+    return pool::LayOutMade(rows, spec.python->max_batch_bytes);
+  return pool::LayOut(spec.Layout().blocks, rows);
+}
+
 session::Target ToTarget(const OpenRequest& request) {
   const source::Dataset& dataset = *request.dataset->dataset;
   return {.dataset = dataset,
@@ -35,7 +41,7 @@ absl::StatusOr<Opening> Prepare(OpenRequest request) {
   PENSTOCK_ASSIGN_OR_RETURN(source::Selection selection, session::Fit(ToTarget(request), request));
   FeedSpec spec = MakeSpec(request, std::move(selection));
   const uint64_t fingerprint = Fingerprint(spec);
-  pool::SlotLayout layout = pool::LayOut(spec.Layout().blocks, request.share.batch_size);
+  pool::SlotLayout layout = LayOutFor(spec, request.share.batch_size);
   return Opening{.request = std::move(request),
                  .spec = std::move(spec),
                  .fingerprint = fingerprint,

@@ -100,6 +100,14 @@ void SessionTable::FailAccount(uint64_t account, const absl::Status& why) {
   }
 }
 
+void SessionTable::FailDataset(const DatasetState* dataset, const absl::Status& why) {
+  for (const auto& [id, session] : sessions_) {
+    if (session.feed->dataset.get() != dataset) continue;
+    if (session.feed->failed.ok()) session.feed->failed = why;
+    Fail(id, why);
+  }
+}
+
 void SessionTable::FailAll(const absl::Status& why) {
   for (const auto& [id, session] : sessions_) Fail(id, why);
 }
@@ -171,6 +179,7 @@ std::unique_ptr<exporting::BatchDelivery> SessionTable::Erase(uint64_t id, base:
   pool_.Unreserve(session.arena, session.request.window, now);
   std::unique_ptr<exporting::BatchDelivery> delivery = std::move(session.delivery);
   sessions_.erase(found);
+  closed_(id, now);
   return delivery;
 }
 

@@ -47,6 +47,9 @@ class SessionTable {
 
   SessionTable(Core& core, pool::Pool& pool) : core_(core), pool_(pool) {}
   void WatchWith(Watch watch) { watch_ = std::move(watch); }
+  // Called for each session that is closed, with its id.
+  using Closed = std::function<void(uint64_t id, base::TimePoint now)>;
+  void WhenClosed(Closed closed) { closed_ = std::move(closed); }
 
   // ---- Open sessions ----
   uint64_t NextId() { return next_++; }
@@ -79,6 +82,7 @@ class SessionTable {
   void End(uint64_t id, const absl::Status& why);  // … without an error
   void FailFeed(const Feed& feed, const absl::Status& why);
   void FailAccount(uint64_t account, const absl::Status& why);  // the feeds of one dataset and user
+  void FailDataset(const DatasetState* dataset, const absl::Status& why);
   void FailAll(const absl::Status& why);
   // Tells all consumers that the daemon is ending.
   void AnnounceClosing(const absl::Status& why);
@@ -113,6 +117,7 @@ class SessionTable {
   Core& core_;
   pool::Pool& pool_;
   Watch watch_ = [](int, bool) {};
+  Closed closed_ = [](uint64_t, base::TimePoint) {};
   Sessions sessions_;
   std::vector<Leaving> leaving_;
   uint64_t next_ = 1;

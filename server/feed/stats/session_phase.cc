@@ -12,7 +12,9 @@ SessionPhase PhaseOf(const SessionFacts& facts) {
                                                  : SessionPhase::kCopying;
   if (facts.held >= facts.window) return SessionPhase::kWaitingForTrainer;
   if (facts.source_stalled) return SessionPhase::kStalled;
-  return facts.fill_path == FillPath::kWorkers ? SessionPhase::kDecoding : SessionPhase::kCopying;
+  return facts.fill_path == FillPath::kWorkers || facts.fill_path == FillPath::kPython
+             ? SessionPhase::kDecoding
+             : SessionPhase::kCopying;
 }
 
 }  // namespace penstock::feed

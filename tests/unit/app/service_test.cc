@@ -28,12 +28,11 @@ class ServiceTest : public ::testing::Test {
     Engine::Options options;
     options.pool.max_bytes = 16 << 20;
     options.workers.count = 0;
-    runner_ =
-        feed::Runner::Start(
-            options,
-            [this](uint64_t, const void*, size_t, const std::vector<int>&) { return send_status_; },
-            [this](uint64_t peer) { closed_.push_back(peer); })
-            .value();
+    options.close_peer = [this](uint64_t peer) { closed_.push_back(peer); };
+    runner_ = feed::Runner::Start(options, [this](uint64_t, const void*, size_t,
+                                                  const std::vector<int>&) {
+                return send_status_;
+              }).value();
     service_.emplace(
         Service::Options{.private_daemon = true, .delivers_to_gpus = [] { return false; }},
         catalog_, *runner_);

@@ -71,6 +71,12 @@ class HostRig {
     place(number).exit_status = status;
     place(number).ended = place(number).starts.load();
   }
+  // Returns the place that gets it.
+  uint32_t Submit(const MakeItem& item) {
+    const uint32_t place = host_->Idlest();
+    host_->Submit(place, item, now_);
+    return place;
+  }
   // The worker answers its oldest batch.
   void Finish(uint32_t number) {
     FakeWorker& fake = *workers_.at(number)->fake;
@@ -127,8 +133,8 @@ TEST_F(HostTest, ItemsGoToTheWorkerWithTheLeastToDo) {
   EXPECT_TRUE(host_->has_worked());
   ASSERT_EQ(host_->Headroom(), 2u);
 
-  const uint32_t first = host_->Submit(SmallItem(1), now_);
-  const uint32_t second = host_->Submit(SmallItem(2), now_);
+  const uint32_t first = Submit(SmallItem(1));
+  const uint32_t second = Submit(SmallItem(2));
 
   EXPECT_NE(first, second);
   EXPECT_EQ(host_->Headroom(), 0u);
@@ -141,7 +147,7 @@ TEST_F(HostTest, ItemsGoToTheWorkerWithTheLeastToDo) {
 
 TEST_F(HostTest, ANeedForRoomNamesThePlaceThatIsAnswered) {
   Start(1);
-  ASSERT_EQ(host_->Submit(SmallItem(5), now_), 1u);
+  ASSERT_EQ(Submit(SmallItem(5)), 1u);
   FakeWorker& fake = *workers_.at(1)->fake;
   fake.NeedsRoom(fake.Take()->sequence, 9000);
   const Host::News news = Collect();
@@ -157,7 +163,7 @@ TEST_F(HostTest, ANeedForRoomNamesThePlaceThatIsAnswered) {
 
 TEST_F(HostTest, ADeadWorkersBatchEndsAtOnceAndItsWordsFollowWithTheReplacement) {
   Start(0);
-  host_->Submit(SmallItem(1), now_);
+  Submit(SmallItem(1));
   workers_.at(0)->fake->Take();
   KillWorker(0);
   ASSERT_TRUE(IsCalled());
@@ -229,8 +235,8 @@ TEST_F(HostTest, AWorkerThatClosesItsConnectionIsKilledAndItsExitSaysWhy) {
 TEST_F(HostTest, WhenTheHostDiesItsWorkersAreKilledAndTheirBatchesLostWithoutAStrike) {
   Start(0);
   Start(1);
-  host_->Submit(SmallItem(1), now_);
-  host_->Submit(SmallItem(2), now_);
+  Submit(SmallItem(1));
+  Submit(SmallItem(2));
   workers_.at(0)->fake->Take();
   workers_.at(1)->fake->Take();
   process_.Die();
@@ -252,7 +258,7 @@ TEST_F(HostTest, WhenTheHostDiesItsWorkersAreKilledAndTheirBatchesLostWithoutASt
 
 TEST_F(HostTest, AWorkerThatIsSeenDeadBeforeItsHostIsNoStrikeEither) {
   Start(0);
-  host_->Submit(SmallItem(1), now_);
+  Submit(SmallItem(1));
   workers_.at(0)->fake->Take();
   process_.Die();
   KillWorker(0);
@@ -273,7 +279,7 @@ TEST_F(HostTest, AHostThatLiesIsKilled) {
 
 TEST_F(HostTest, AHostThatSaysThatALivingWorkerEndedIsNotBelieved) {
   Start(0);
-  host_->Submit(SmallItem(1), now_);
+  Submit(SmallItem(1));
   Reap(0, SIGKILL, "a lie");
 
   const Host::News news = Collect();
@@ -336,7 +342,7 @@ TEST(RandomHostTest, EachItemEndsOnceWhateverItsWorkersDo) {
         case 2:
           if (rig.host_->Headroom() == 0) break;
           open.insert(++last);
-          rig.host_->Submit(SmallItem(last), rig.now_);
+          rig.Submit(SmallItem(last));
           break;
         case 3:
           if (!is_alive) break;

@@ -67,7 +67,7 @@ class RowDispatchTest : public SessionRig {
     return dispatch_.Collect(FillPath::kWorkers, now);
   }
 
-  FakeFiller workers_, row_copiers_, nobody_;
+  FakeFiller workers_, row_copiers_, nobody_, python_;
   FeedBook feeds_;
   const std::shared_ptr<Feed> feed_ = MakeFeed();
   uint64_t session_ = 0;
@@ -79,7 +79,7 @@ class RowDispatchTest : public SessionRig {
       core_,
       pool_,
       feeds_,
-      {&workers_, &row_copiers_, &nobody_},
+      {&workers_, &row_copiers_, &nobody_, &python_},
       {.ended = [this](FillPath, const FillOutcome& o) { ended_.push_back(o.end); },
        .quarantine_grew = [this](const auto&) { ++quarantines_grown_; },
        .feed_failed =

@@ -1,0 +1,184 @@
+#include "server/feed/fill/made_batches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "common/base/units.h"
+#include "common/telemetry/log.h"
+#include "server/feed/fill/runs.h"
+#include "server/feed/identity/samples.h"
+
+namespace penstock::feed {
+namespace {
+
+// What a batch is granted before its feed has made any: room for small batches, and for errors.
+constexpr uint64_t kFirstGrant = 64 * base::kKiB;
+// How often workers may die over a batch.
+constexpr uint32_t kMaxDeaths = 2;
+
+uint64_t MostBytes(const Feed& feed, const pool::SlotPlace& place) {
+  const uint64_t fits = place.layout.most_made_bytes();
+  return feed.spec.python ? std::min(feed.spec.python->max_batch_bytes, fits) : fits;
+}
+
+// A quarter more than any batch of the feed needed, so that most slots ask once.
+uint64_t WithReserve(const Feed& feed, uint64_t needed, uint64_t most) {
+  const uint64_t bytes = std::max(needed, feed.made_bytes);
+  return std::min(bytes + bytes / 4, most);
+}
+
+// What a worker died over, from the plan, because the worker could have written to the slot.
+std::string WhatOf(const Feed& feed, const RowTask& task, const std::optional<uint32_t>& row) {
+  const uint64_t first =
+      PlannedAt(feed.spec, {.epoch = task.epoch, .place = task.index + row.value_or(0)});
+  if (row) return absl::StrCat("sample ", first, " of '", feed.called, "'");
+  return absl::StrCat("the batch of ", task.rows, " samples that begins with sample ", first,
+                      " of '", feed.called, "'");
+}
+
+std::string HowOf(const pyworkers::MakeResult& result) {
+  const std::string how = result.how.empty() ? "it ended" : result.how;
+  return result.words.empty() ? how : absl::StrCat(how, "; its last words: ", result.words);
+}
+
+pyworkers::StreamPart PartOf(const FeedSpec& spec, const Feed& feed, const RowTask& task) {
+  const uint64_t unit = PlannedAt(spec, {.epoch = task.epoch, .place = task.index});
+  return {.feed = feed.id.value(),
+          .stream = static_cast<uint32_t>(unit % spec.python->streams),
+          .unit = unit};
+}
+
+FillTimes TimesOf(const pyworkers::MakeResult& result) {
+  const base::TimePoint begun = std::max(result.given, result.ended - result.taken);
+  return {.given = result.given,
+          .read_begin = begun,
+          .read_end = begun,
+          .ended = result.ended,
+          .decode = result.ended - begun};
+}
+
+}  // namespace
+
+absl::StatusOr<pyworkers::MakeItem> MadeBatches::Begin(const FillJob& job) {
+  const RowTask& task = job.task;
+  const FeedSpec& spec = job.feed->spec;
+  PENSTOCK_RETURN_IF_ERROR(GrantFirst(job));
+  WriteNotes(task, *job.feed, *job.place);
+  const pool::SlotPlace& place = *job.place;
+  const uint64_t most = MostBytes(*job.feed, place);
+  pyworkers::MakeItem item = {.id = next_item_++};
+  item.request = {.rows = task.rows,
+                  .segment = place.segment.value(),
+                  .attempt = DeathsOver(task),
+                  .slot_offset = place.offset,
+                  .granted = std::min(place.granted, most),
+                  .most = most,
+                  .epoch = task.epoch,
+                  .seed = spec.seed,
+                  .key_first = spec.given_by.Among(task.index),
+                  .key_step = spec.given_by.ranks,
+                  .ids_offset = static_cast<uint32_t>(place.layout.ids_offset),
+                  .data_offset = static_cast<uint32_t>(place.layout.made_offset)};
+  if (spec.python && spec.python->streams > 0) {
+    item.part = PartOf(spec, *job.feed, task);
+    item.request.stream = item.part->stream;
+  }
+  in_flight_.emplace(item.id, InFlight{.task = task, .feed = job.feed});
+  return item;
+}
+
+absl::Status MadeBatches::GrantFirst(const FillJob& job) {
+  const uint32_t slot = job.task.slot.value();
+  const uint64_t most = MostBytes(*job.feed, *job.place);
+  const uint64_t least = std::min(kFirstGrant, most);
+  const uint64_t likely = WithReserve(*job.feed, 0, most);
+  if (likely > least && pool_.Grant(slot, likely).ok()) return absl::OkStatus();
+  return pool_.Grant(slot, least);
+}
+
+uint64_t MadeBatches::Grant(const pyworkers::RoomNeed& need) {
+  const InFlight& batch = in_flight_.at(need.id);
+  const uint32_t slot = batch.task.slot.value();
+  const uint64_t most = MostBytes(*batch.feed, pool_.Place(slot));
+  if (need.bytes > most) return need.granted;  // the worker says so, with both numbers
+  absl::Status granted = pool_.Grant(slot, WithReserve(*batch.feed, need.bytes, most));
+  if (!granted.ok()) granted = pool_.Grant(slot, need.bytes);
+  if (!granted.ok()) {
+    PENSTOCK_LOG(kWarning, "batch_has_no_room", {"dataset", batch.feed->called},
+                 {"reason", granted.message()});
+    return need.granted;
+  }
+  batch.feed->made_bytes = std::max(batch.feed->made_bytes, need.bytes);
+  return std::max(need.granted, std::min(pool_.Place(slot).granted, most));
+}
+
+FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
+  const auto found = in_flight_.find(result.id);
+  PENSTOCK_CHECK(found != in_flight_.end());
+  const InFlight batch = std::move(found->second);
+  in_flight_.erase(found);
+
+  FillOutcome ended = {.task = batch.task, .feed = batch.feed};
+  switch (result.end) {
+    case pyworkers::MakeEnd::kMade:
+      ++made_;
+      batch.feed->made_bytes = std::max(batch.feed->made_bytes, result.bytes);
+      break;
+    case pyworkers::MakeEnd::kRaised:
+      ++raised_;
+      ended.keep = Keep::kNo;
+      break;
+    case pyworkers::MakeEnd::kStrike:
+      ended = Died(batch, result);
+      break;
+    case pyworkers::MakeEnd::kLost:
+      ended.end = FillEnd::kLost;
+      break;
+    case pyworkers::MakeEnd::kStreamLost:
+      ended.end = FillEnd::kLost;
+      ended.feed_failed = absl::UnavailableError(absl::StrCat(
+          "worker process ", batch.feed->spec.python ? PartOf(batch.feed->spec, *batch.feed, batch.task).stream : 0,
+          " of the iterable dataset '", batch.feed->called, "' died (", HowOf(result),
+          "); its stream cannot be continued by another; iterate it from its beginning"));
+      break;
+  }
+  if (ended.end == FillEnd::kDone) struck_.erase(batch.task.slot);
+  ended.sample = PlannedAt(batch.feed->spec, {.epoch = batch.task.epoch, .place = batch.task.index});
+  ended.cost = result.taken;
+  ended.times = TimesOf(result);
+  return ended;
+}
+
+uint32_t MadeBatches::DeathsOver(const RowTask& task) const {
+  const auto found = struck_.find(task.slot);
+  if (found == struck_.end() || found->second.generation != task.generation) return 0;
+  return found->second.deaths;
+}
+
+// Tried once more, on another process; never again.
+FillOutcome MadeBatches::Died(const InFlight& batch, const pyworkers::MakeResult& result) {
+  FillOutcome ended = {.task = batch.task, .feed = batch.feed, .end = FillEnd::kAgain};
+  const uint32_t deaths = DeathsOver(batch.task) + 1;
+  if (deaths < kMaxDeaths) {
+    struck_[batch.task.slot] = {.generation = batch.task.generation, .deaths = deaths};
+    return ended;
+  }
+  struck_.erase(batch.task.slot);
+  ended.end = FillEnd::kLost;
+  ended.feed_failed = absl::DataLossError(
+      absl::StrCat(WhatOf(*batch.feed, batch.task, result.row), ": ", deaths,
+                   " worker processes died over it, the last one was ", HowOf(result),
+                   "; look for what ends the process there: memory, native code, or a time-out"));
+  return ended;
+}
+
+std::set<SlotId> MadeBatches::LeftBehind(UserId user, const Core& core) const {
+  std::set<SlotId> slots;
+  for (const auto& [item, batch] : in_flight_)
+    if (batch.task.user == user && !core.IsWanted(batch.task)) slots.insert(batch.task.slot);
+  return slots;
+}
+
+}  // namespace penstock::feed
