@@ -135,8 +135,9 @@ absl::Status Daemon::StartRunner() {
     if (peer == Canary::kPeer) return canary_.Receive(message, bytes, fds);
     return deferred_sender_.Send(peer, message, bytes, fds);
   };
-  PENSTOCK_ASSIGN_OR_RETURN(
-      runner_, feed::Runner::Start(EngineOptions(options_.config, posix::ReadMachine()), send));
+  feed::Engine::Options engine = EngineOptions(options_.config, posix::ReadMachine());
+  engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
+  PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
   if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();
   return absl::OkStatus();
 }

@@ -88,11 +88,17 @@ absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(
   return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);
 }
 
+// The bad samples of a Python dataset are remembered only while it is open. Its id may be random,
+// so that nobody could ask for the file again.
+std::string DatasetLoader::StateDirOf(const NamedDataset& dataset) const {
+  return dataset.python ? "" : options_.state_dir;
+}
+
 DatasetLoader::State DatasetLoader::NewState(const NamedDataset& dataset, OpenedDataset opened,
                                              const feed::FaultPolicy::Options& faults) const {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   source::Quarantine::Loaded loaded = source::Quarantine::Load(
-      options_.state_dir,
+      StateDirOf(dataset),
       source::Quarantine::NumberOf(opened.dataset->digest(), opened.identity.key),
       std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), options_.access);
   if (!loaded.warning.empty())

@@ -52,6 +52,7 @@ class DatasetLoader {
   State FindExamined(const NamedDataset& dataset, base::TimePoint asked) const;
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened,
                               const feed::FaultPolicy::Options& faults) const;
+  std::string StateDirOf(const NamedDataset& dataset) const;
   State NewState(const NamedDataset& dataset, OpenedDataset opened,
                  const feed::FaultPolicy::Options& faults) const;
   bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;

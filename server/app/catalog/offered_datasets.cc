@@ -10,6 +10,13 @@
 namespace penstock::app {
 namespace {
 
+absl::Status NoPythonHere() {
+  return absl::PermissionDeniedError(
+      "a Python dataset is made by processes that its trainer forks, and only a user's private "
+      "daemon takes batches from them; this daemon is not a private one; open the dataset on a "
+      "private daemon, as penstock.torch.DataLoader does");
+}
+
 bool IsInAGroup(const NamedDataset& dataset, const Opener& opener) {
   if (dataset.groups.empty()) return true;
   return std::any_of(dataset.groups.begin(), dataset.groups.end(), [&](gid_t group) {
@@ -23,6 +30,7 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
                                                      const Opener* opener) const {
   if (dataset.empty()) return absl::InvalidArgumentError("no dataset was named");
   if (source::IsSynthetic(dataset)) return SyntheticNamed(dataset);
+  if (source::IsPython(dataset)) return any_path_ ? PythonNamed(dataset) : NoPythonHere();
   const bool names_files = NamesFiles(dataset);
   if (!any_path_ && (names_files || dataset.front() == '/'))
     return absl::PermissionDeniedError(absl::StrCat(

@@ -32,7 +32,7 @@ class OfferedDatasets {
 
   // Finds a dataset. Null stands for the daemon itself. **Errors**: NotFound, with the same
   // message whether the dataset doesn't exist or this opener may not open it, so that its existence
-  // is not revealed; PermissionDenied for a path if paths are not served.
+  // is not revealed; PermissionDenied for a path or a Python dataset if this daemon is not private.
   absl::StatusOr<NamedDataset> Locate(const std::string& dataset, const Opener* opener) const;
   // Whether the dataset exists but this opener may not open it.
   bool IsKeptFrom(const std::string& dataset, const Opener& opener) const;

@@ -39,6 +39,7 @@ absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(
     const NamedDataset& dataset, const OpeningOptions& options,
     const std::function<bool(uint64_t)>& seen) {
   if (dataset.synthetic) return source::MakeSynthetic(*dataset.synthetic);
+  if (dataset.python) return source::MakePython(*dataset.python);
   const auto parsers = options.new_parsers([&seen] { return !seen(0); });
   if (dataset.idx) return source::OpenIdx(ToIdxOptions(dataset, options), *parsers);
   if (dataset.npy) return source::OpenNpy(ToNpyOptions(dataset, options), *parsers);
@@ -123,6 +124,12 @@ absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text) {
       .name = text, .path = source::ToString(spec), .groups = {}, .synthetic = spec};
 }
 
+absl::StatusOr<NamedDataset> PythonNamed(const std::string& text) {
+  PENSTOCK_ASSIGN_OR_RETURN(source::PythonSpec spec, source::ParsePython(text));
+  return NamedDataset{
+      .name = text, .path = source::ToString(spec), .groups = {}, .python = std::move(spec)};
+}
+
 bool NamesFiles(const std::string& text) {
   return source::IsNpyText(text) || source::IsTokens(text);
 }
@@ -167,7 +174,7 @@ absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOption
 
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
                                                              const OpeningOptions& options) {
-  if (dataset.synthetic) return DatasetIdentity{.key = dataset.path};
+  if (dataset.synthetic || dataset.python) return DatasetIdentity{.key = dataset.path};
   if (dataset.npy) {
     PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                               source::NpyStamp(ToNpyOptions(dataset, options)));
@@ -220,8 +227,9 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
 
 // For folders, whose stamp is empty, uses each sample's stamp.
 uint64_t FilesOf(const OpenedDataset& opened) {
-  if (opened.files != 0 || opened.dataset->storage() == source::Storage::kNothing)
-    return opened.files;
+  const source::Storage storage = opened.dataset->storage();
+  const bool has_files = storage != source::Storage::kNothing && storage != source::Storage::kMade;
+  if (opened.files != 0 || !has_files) return opened.files;
   source::Hasher hash;
   hash.Add(opened.identity.stamp);
   if (opened.identity.stamp.empty())

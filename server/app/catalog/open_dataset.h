@@ -20,6 +20,7 @@
 #include "server/source/arrays/tokens_spec.h"
 #include "server/source/core/dataset.h"
 #include "server/source/core/synthetic.h"
+#include "server/source/made/python_dataset.h"
 #include "server/source/parse/parsers.h"
 #include "server/source/shards/shards.h"
 
@@ -34,12 +35,13 @@ struct NamedMixture {
 struct NamedDataset {
   std::string name;
   // For display: the folder; for `idx` the images; for `tar` and `tfrecord` the shards; for `npy`,
-  // `tokens` and `synthetic` their text form.
+  // `tokens`, `synthetic` and `python` their text form.
   std::string path;
   std::vector<gid_t> groups = {};  // who may open it; empty: everyone
   // If none of these is set: a folder of images.
   std::optional<source::IdxFiles> idx = {};
   std::optional<source::SyntheticSpec> synthetic = {};
+  std::optional<source::PythonSpec> python = {};
   std::optional<source::NpySpec> npy = {};
   std::optional<source::TokensSpec> tokens = {};
   std::optional<source::ShardsSpec> tar = {};
@@ -52,6 +54,9 @@ struct NamedDataset {
 
 // A synthetic dataset that is given by its text form.
 absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text);
+
+// A Python dataset that is given by its text form.
+absl::StatusOr<NamedDataset> PythonNamed(const std::string& text);
 
 // Whether the text names files of arrays or tokens; and the dataset that it names.
 bool NamesFiles(const std::string& text);

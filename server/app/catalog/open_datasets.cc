@@ -38,6 +38,7 @@ OpenDatasets::State OpenDatasets::FindUnchanged(const NamedDataset& dataset,
   const auto found = open_.find(identity.key);
   if (found == open_.end() || !found->second.Is(identity)) return nullptr;
   Remember(dataset, identity.key);
+  found->second.opened = ++openings_;
   return found->second.state;
 }
 
@@ -68,8 +69,26 @@ void OpenDatasets::Remember(const NamedDataset& dataset, const std::string& key)
   keys_[dataset.path] = key;
 }
 
+// Closes all but those opened last.
+void OpenDatasets::CloseUnusedPython() {
+  std::vector<uint64_t> unused;
+  const auto is_unused = [](const Entry& entry) {
+    return entry.state.use_count() == 1 &&
+           entry.state->dataset->storage() == source::Storage::kMade;
+  };
+  for (const auto& [key, entry] : open_)
+    if (is_unused(entry)) unused.push_back(entry.opened);
+  if (unused.size() <= kUnusedPythonDatasets) return;
+  std::sort(unused.begin(), unused.end());
+  const uint64_t first_kept = unused[unused.size() - kUnusedPythonDatasets];
+  std::erase_if(open_, [&](const auto& each) {
+    return is_unused(each.second) && each.second.opened < first_kept;
+  });
+}
+
 absl::Status OpenDatasets::Reserve(const DatasetIdentity& identity) {
   const base::MutexLock lock(mutex_);
+  CloseUnusedPython();
   const bool is_new = !open_.contains(identity.key);
   const bool full = is_new && open_.size() >= most_;
   std::erase_if(open_, [full](const auto& each) {
@@ -87,7 +106,7 @@ OpenDatasets::State OpenDatasets::Add(const DatasetIdentity& identity, State sta
   Entry& entry = open_[identity.key];
   const bool another_came_first = entry.state != nullptr && entry.state != known;
   if (another_came_first && may_share && entry.Is(identity)) return entry.state;
-  entry = {std::move(state), identity.stamp};
+  entry = {.state = std::move(state), .stamp = identity.stamp, .opened = ++openings_};
   return entry.state;
 }
 

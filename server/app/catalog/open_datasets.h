@@ -20,6 +20,10 @@
 
 namespace penstock::app {
 
+// A Python dataset's id may be random, so that it is never opened again. Only this many are kept
+// without users, for trainers that close a session and open another one.
+inline constexpr size_t kUnusedPythonDatasets = 8;
+
 struct DatasetView {
   std::string name, path;
   std::shared_ptr<feed::DatasetState> state;  // null until it is opened
@@ -50,7 +54,8 @@ class OpenDatasets {
   // current.
   void NoteExamined(const State& state, base::TimePoint begun);
 
-  // Makes room for another dataset by closing unused ones. **Errors**: ResourceExhausted.
+  // Makes room for another dataset by closing unused ones: as many as necessary, and those that
+  // nobody is likely to open again. **Errors**: ResourceExhausted.
   absl::Status Reserve(const DatasetIdentity& identity);
   // Adds the state, unless `may_share` and another one with the same files was added first under
   // another name. `known`: a state that must not be shared any more. Returns the state that is open
@@ -71,6 +76,7 @@ class OpenDatasets {
     // For a folder: when the last complete check of its files began. Requests from before that time
     // need no other.
     base::TimePoint examined{};
+    uint64_t opened = 0;  // the last opening's number; later ones have larger numbers
 
     // A state is shared only with those who request the very same files, and with nobody new once a
     // read found a change.
@@ -79,11 +85,13 @@ class OpenDatasets {
     }
   };
   void Remember(const NamedDataset& dataset, const std::string& key) PENSTOCK_REQUIRES(mutex_);
+  void CloseUnusedPython() PENSTOCK_REQUIRES(mutex_);
 
   const size_t most_;
   mutable base::Mutex mutex_;
   size_t configured_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint64_t examinations_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  uint64_t openings_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::map<std::string, Entry> open_ PENSTOCK_GUARDED_BY(mutex_);  // by the identity's key
   // Keys of datasets that were opened, by the path in the configuration or from a client.
   std::map<std::string, std::string> keys_ PENSTOCK_GUARDED_BY(mutex_);

@@ -1,5 +1,5 @@
-// Passes messages with descriptors from the runner to the doorway. The runner starts before the
-// doorway and ends after it, so the doorway may be missing.
+// Passes what the runner asks of the doorway: messages with descriptors, and whom to close or
+// forget. The runner starts before the doorway and ends after it, so the doorway may be missing.
 #pragma once
 
 #include <vector>
@@ -28,6 +28,12 @@ class DeferredSender {
   void Forget(uint64_t peer) {
     base::MutexLock lock(mutex_);
     if (doorway_ != nullptr) doorway_->Forget(doorway::PeerId(peer));
+  }
+
+  // Any thread.
+  void Close(uint64_t peer) {
+    base::MutexLock lock(mutex_);
+    if (doorway_ != nullptr) doorway_->Close(doorway::PeerId(peer));
   }
 
  private:

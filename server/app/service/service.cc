@@ -50,6 +50,7 @@ Service::Service(Options options, Catalog& catalog, feed::Runner& runner)
     : options_(std::move(options)),
       catalog_(catalog),
       runner_(runner),
+      makers_(options_.private_daemon, runner),
       orders_(options_.orders),
       digests_({.threads = options_.digest_threads}) {}
 
@@ -307,18 +308,16 @@ void Service::Reload(const rpc::Permit&, rpc::Callback<v1::ReloadResponse> done)
   options_.reload(std::move(done));
 }
 
-// No dataset is made by hosts, so no token was ever given to one.
-absl::Status Service::MayEnter(const doorway::Peer& peer) {
-  return absl::NotFoundError(peer.role == doorway::Role::kHost
-                                 ? "no dataset of this daemon asks for a host"
-                                 : "no dataset of this daemon asks for a Python worker");
-}
+absl::Status Service::MayEnter(const doorway::Peer& peer) { return makers_.MayEnter(peer); }
 
 // Others than clients have no ticket, so they must not be found by theirs.
 void Service::OnArrived(const doorway::Peer& peer) {
-  if (peer.role == doorway::Role::kClient) peers_.Add(peer);
+  if (peer.role != doorway::Role::kClient) return makers_.OnArrived(peer);
+  peers_.Add(peer);
 }
 
+// Of clients and makers alike. A maker that was disconnected holds nothing of ours that counts: the
+// engine ends its process.
 void Service::OnDisconnected(doorway::PeerId peer) {
   peers_.Remove(peer);
   orders_.PeerLeft(peer.value());

@@ -13,6 +13,7 @@
 #include "server/app/catalog/content_digests.h"
 #include "server/app/service/connected_clients.h"
 #include "server/app/service/given_orders.h"
+#include "server/app/service/makers_door.h"
 #include "server/app/service/reply_executor.h"
 #include "server/feed/engine/runner.h"
 #include "server/rpc/access/access.h"
@@ -116,6 +117,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   Catalog& catalog_;
   feed::Runner& runner_;
   ConnectedClients peers_;
+  MakersDoor makers_;
   GivenOrders orders_;
   ContentDigests digests_;
   ReplyExecutor reply_executor_;

@@ -14,6 +14,7 @@ class FakeDoorway final : public doorway::Doorway {
     return absl::ResourceExhaustedError("it does not read");
   }
   void Forget(doorway::PeerId peer) override { forgotten.push_back(peer.value()); }
+  void Close(doorway::PeerId peer) override { closed.push_back(peer.value()); }
   Counts counts() const override { return {}; }
   struct Sent {
     uint64_t peer;
@@ -21,7 +22,7 @@ class FakeDoorway final : public doorway::Doorway {
     bool operator==(const Sent&) const = default;
   };
   std::vector<Sent> sent;
-  std::vector<uint64_t> forgotten;
+  std::vector<uint64_t> forgotten, closed;
 };
 
 TEST(DeferredSenderTest, WithoutADoorwayNothingIsSent) {
@@ -46,15 +47,18 @@ TEST(DeferredSenderTest, TheDoorwayHasTheLastWord) {
   EXPECT_THAT(doorway.sent, ::testing::ElementsAre(FakeDoorway::Sent{7, 3, 2}));
 }
 
-TEST(DeferredSenderTest, ADoorwayIsToldWhomToForgetWhileThereIsOne) {
+TEST(DeferredSenderTest, ADoorwayIsToldWhomToForgetAndToCloseWhileThereIsOne) {
   DeferredSender deferred_sender;
   FakeDoorway doorway;
   deferred_sender.Forget(1);
+  deferred_sender.Close(1);
   deferred_sender.Use(&doorway);
 
   deferred_sender.Forget(7);
+  deferred_sender.Close(8);
 
   EXPECT_THAT(doorway.forgotten, ::testing::ElementsAre(7));
+  EXPECT_THAT(doorway.closed, ::testing::ElementsAre(8));
 }
 
 }  // namespace

@@ -50,6 +50,23 @@ TEST_F(OfferedDatasetsTest, ADatasetWithGroupsIsForMembersOperatorsAndTheDaemon)
   EXPECT_TRUE(offered_.Locate("secret", nullptr).ok());
 }
 
+// Only a private daemon lets its user's processes make batches.
+TEST_F(OfferedDatasetsTest, ASystemDaemonHasNoPythonDatasets) {
+  const std::string text = "python:samples=12,id=00FF";
+  const OfferedDatasets of_private_daemon({}, /*any_path=*/true);
+
+  for (const Opener* opener : {&anybody_, &operator_, static_cast<const Opener*>(nullptr)}) {
+    const absl::Status refused = offered_.Locate(text, opener).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("open the dataset on a private daemon"));
+  }
+  const NamedDataset found = of_private_daemon.Locate(text, &anybody_).value();
+  EXPECT_EQ(found.path, "python:id=00ff,samples=12");
+  EXPECT_EQ(found.python, (source::PythonSpec{.id = "00ff", .samples = 12}));
+  EXPECT_EQ(of_private_daemon.Locate("python:id=x,samples=1", nullptr).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(OfferedDatasetsTest, WhatIsKeptFromAUserSoundsLikeWhatIsNotThere) {
   std::string kept(offered_.Locate("secret", &anybody_).status().message());
   const std::string missing(offered_.Locate("absent", &anybody_).status().message());

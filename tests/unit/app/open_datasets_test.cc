@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/app/canary_picture.h"
+#include "server/source/made/python_dataset.h"
 
 namespace penstock::app {
 namespace {
@@ -21,9 +23,10 @@ class OpenDatasetsTest : public ::testing::Test {
  protected:
   using State = OpenDatasets::State;
 
-  static State NewState(const std::string& name) {
+  static State NewState(const std::string& name,
+                        std::shared_ptr<const source::Dataset> dataset = MakeCanaryDataset()) {
     return std::make_shared<feed::DatasetState>(feed::DatasetState{.name = name,
-                                                                   .dataset = MakeCanaryDataset(),
+                                                                   .dataset = std::move(dataset),
                                                                    .quarantine = {},
                                                                    .policy = feed::FaultPolicy(1)});
   }
@@ -34,6 +37,13 @@ class OpenDatasetsTest : public ::testing::Test {
     open_.Name(At(path), key);
     if (!open_.Reserve(identity).ok()) return nullptr;
     return open_.Add(identity, NewState(path), nullptr, /*may_share=*/true);
+  }
+  static State OpenPython(OpenDatasets& open, uint64_t number) {
+    const std::string path = absl::StrCat("python:id=", number, ",samples=1");
+    open.Name(At(path), path);
+    if (!open.Reserve({.key = path}).ok()) return nullptr;
+    auto dataset = source::MakePython(source::ParsePython(path).value());
+    return open.Add({.key = path}, NewState(path, std::move(dataset)), nullptr, true);
   }
   std::vector<std::string> Others() const {
     std::vector<std::string> paths;
@@ -62,6 +72,25 @@ TEST_F(OpenDatasetsTest, FilesThatChangedAreNotShared) {
 
   EXPECT_NE(next, state);
   EXPECT_EQ(open_.Find(At("/a")), next);
+}
+
+// A trainer that opens a session for each epoch finds what it had; a random id is soon forgotten.
+TEST_F(OpenDatasetsTest, TheLastUnusedPythonDatasetsStayOpen) {
+  OpenDatasets open{256};
+  const State used = OpenPython(open, 0);
+  for (uint64_t number = 1; number <= kUnusedPythonDatasets; ++number)
+    ASSERT_NE(OpenPython(open, number), nullptr);
+  const DatasetIdentity first{.key = "python:id=1,samples=1"};
+  ASSERT_NE(open.FindUnchanged(At(first.key), first), nullptr);  // opened once more
+
+  ASSERT_NE(OpenPython(open, 100), nullptr);
+  ASSERT_NE(OpenPython(open, 101), nullptr);
+
+  EXPECT_EQ(open.Find(At("python:id=0,samples=1")), used);
+  EXPECT_NE(open.Find(At(first.key)), nullptr);
+  EXPECT_EQ(open.Find(At("python:id=2,samples=1")), nullptr);
+  EXPECT_NE(open.Find(At("python:id=3,samples=1")), nullptr);
+  EXPECT_EQ(open.List({}, [](const State&) { return true; }).size(), kUnusedPythonDatasets + 2);
 }
 
 TEST_F(OpenDatasetsTest, OfTwoThatOpenAtOnceTheFirstIsShared) {

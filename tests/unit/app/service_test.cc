@@ -15,6 +15,7 @@
 namespace penstock::app {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Code = absl::StatusCode;
@@ -27,6 +28,7 @@ class ServiceTest : public ::testing::Test {
     Engine::Options options;
     options.pool.max_bytes = 16 << 20;
     options.workers.count = 0;
+    options.close_peer = [this](uint64_t peer) { closed_.push_back(peer); };
     runner_ = feed::Runner::Start(options, [this](uint64_t, const void*, size_t,
                                                   const std::vector<int>&) {
                 return send_status_;
@@ -94,6 +96,7 @@ class ServiceTest : public ::testing::Test {
 
   testing::TempFolder folder_;
   absl::Status send_status_;
+  std::vector<uint64_t> closed_;  // peers, by the runner
   Catalog catalog_{{.any_path = true, .state_dir = folder_.At("state")}};
   std::unique_ptr<feed::Runner> runner_;
   std::optional<Service> service_;
@@ -116,18 +119,23 @@ TEST_F(ServiceTest, ATicketEndsWithItsConnection) {
   EXPECT_EQ(service_->connected(), 0u);
 }
 
-TEST_F(ServiceTest, NoDatasetAsksForAHostAndOneThatArrivedWouldBeNoClient) {
-  doorway::Peer host{.id = doorway::PeerId(2), .role = doorway::Role::kHost, .uid = 1000};
-  doorway::Peer worker{.id = doorway::PeerId(3), .role = doorway::Role::kWorker, .uid = 1000};
+TEST_F(ServiceTest, MakersEnterAPrivateDaemonAloneAndAreNoClients) {
+  const auto process = std::make_shared<const posix::Fd>(posix::MakeEvent().value());
+  const doorway::Peer host{
+      .id = doorway::PeerId(2), .role = doorway::Role::kHost, .process = process, .uid = 1000};
+  const doorway::Peer worker{
+      .id = doorway::PeerId(3), .role = doorway::Role::kWorker, .process = process, .uid = 1000};
+  Service of_system(Service::Options{}, catalog_, *runner_);
 
-  EXPECT_EQ(service_->MayEnter(host),
-            absl::NotFoundError("no dataset of this daemon asks for a host"));
-  EXPECT_EQ(service_->MayEnter(worker),
-            absl::NotFoundError("no dataset of this daemon asks for a Python worker"));
-  service_->OnArrived(host);
-  service_->OnArrived(worker);
+  for (const doorway::Peer& maker : {host, worker}) {
+    EXPECT_TRUE(service_->MayEnter(maker).ok());
+    EXPECT_EQ(of_system.MayEnter(maker).code(), Code::kFailedPrecondition);
+    service_->OnArrived(maker);
+  }
 
   EXPECT_EQ(service_->connected(), 1u);
+  Status();                                 // answered by the runner, after it heard of them
+  EXPECT_THAT(closed_, ElementsAre(2, 3));  // no session's trainer has their token
   rpc::Ticket zeros;
   zeros.origin = {.user = 1000, .pid = 0};
   Answer<bool> answer;
