@@ -1,5 +1,7 @@
 #include "server/pool/pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,7 +18,12 @@ constexpr uint64_t kMostSlots = 64;
 absl::StatusOr<posix::Mapping> MapWhole(const Segment& segment, const SlotLayout& layout) {
   absl::StatusOr<posix::Mapping> mapping =
       posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite);
-  if (mapping.ok() || !layout.sparse()) return mapping;
+  if (!layout.sparse()) return mapping;
+  if (mapping.ok()) {
+    // A core dump would hold all of its addresses, used or not. Without it, only dumps are larger.
+    (void)::madvise(mapping->data(), mapping->size(), MADV_DONTDUMP);
+    return mapping;
+  }
   return absl::Status(
       mapping.status().code(),
       absl::StrCat(mapping.status().message(),
