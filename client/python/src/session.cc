@@ -249,18 +249,22 @@ bool HeldSession::HostIsWanted() {
 nb::object HeldSession::TakeMade(Seconds timeout) {
   const std::unique_lock<std::mutex> lock = Enter();
   if (HostIsWanted()) return nb::str(kHostWanted);
-  Result<Batch> batch = Next(nullptr, timeout);
-  if (!batch.ok() && IsEnd(batch.status())) return nb::none();
-  if (batch.status().code() == Code::kHostWanted) return nb::str(kHostWanted);
-  if (!batch.ok()) Raise(batch.status());
-  const auto ids = batch->sample_ids();
+  if (!untaken_) {
+    Result<Batch> batch = Next(nullptr, timeout);
+    if (!batch.ok() && IsEnd(batch.status())) return nb::none();
+    if (batch.status().code() == Code::kHostWanted) return nb::str(kHostWanted);
+    untaken_ = ValueOf(std::move(batch));
+  }
+  const std::span<const uint64_t> ids = untaken_->sample_ids();
   nb::bytes sample_ids(ids.data(), ids.size_bytes());
-  nb::tuple step = ToStep(*batch);
+  nb::tuple step = ToStep(*untaken_);
   Result<MadeBatch> made = [&] {
     const WithoutGil released;
-    return MadeBatch::From(*batch);
+    return MadeBatch::From(*untaken_);
   }();
-  return nb::make_tuple(ToBuffer(ValueOf(std::move(made))), std::move(step), std::move(sample_ids));
+  nb::object buffer = ToBuffer(ValueOf(std::move(made)));
+  untaken_.reset();
+  return nb::make_tuple(std::move(buffer), std::move(step), std::move(sample_ids));
 }
 
 nb::bytes HeldSession::HostToken() {

@@ -106,6 +106,8 @@ class HeldSession {
   Session session_;  // use in a turn; the taking thread may read members that only it changes
   std::mutex taking_;
   bool lost_ = false;  // the daemon is gone; used by the taking thread only
+  // A made batch for whose copy there was no memory: the next call returns it.
+  std::optional<Batch> untaken_;
 };
 
 // (epoch, step, first, rows, valid_rows, last_of_epoch)

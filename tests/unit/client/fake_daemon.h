@@ -116,14 +116,15 @@ class FakeDaemon {
     memory_ = posix::MakeMemory("segment", bytes).value();
     slots_ = posix::Mapping::Map(memory_, bytes, posix::Access::kReadWrite).value();
     link->segments[kSegmentId] = ReadOnly();
-    link->views[kSegmentId] =
-        std::make_shared<PrivateViews>(posix::ReadOnlyView(memory_).value());
+    link->views[kSegmentId] = std::make_shared<PrivateViews>(posix::ReadOnlyView(memory_).value());
   }
 
   shm::ControlPage& page() { return *reinterpret_cast<shm::ControlPage*>(page_.data()); }
   const posix::Fd& event() const { return event_; }
   const posix::Fd& control() const { return control_; }
   const posix::Fd& memory() const { return memory_; }  // the segment
+
+  std::byte* slots() { return slots_.data(); }
 
   std::shared_ptr<const posix::Mapping> ReadOnly() {
     return std::make_shared<const posix::Mapping>(
