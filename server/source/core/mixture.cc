@@ -261,6 +261,8 @@ absl::string_view NameOf(Storage storage) {
       return "stored rows";
     case Storage::kNothing:
       return "rows that are stored nowhere";
+    case Storage::kMade:
+      return "batches that Python workers make";
   }
   return "";
 }
@@ -304,6 +306,10 @@ absl::Status Check(const std::vector<MixturePart>& parts) {
           absl::StrCat("part '", part.name,
                        "' is synthetic, and noise needs no mixing; leave it "
                        "out"));
+    if (part.dataset->storage() == Storage::kMade)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "part '", part.name,
+          "' is a Python dataset, whose batches are made as a whole; mix inside the dataset"));
     PENSTOCK_RETURN_IF_ERROR(GoTogether(parts.front(), part));
   }
   return absl::OkStatus();
