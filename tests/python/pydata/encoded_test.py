@@ -24,7 +24,8 @@ from PIL import Image, ImageOps  # noqa: E402
 import penstock  # noqa: E402
 from penstock import _decode  # noqa: E402
 from penstock._pydata import encoded  # noqa: E402
-from penstock._pydata.encoded import Decoding, Key, decode_all, decoding_of  # noqa: E402
+from penstock._pydata.draws import Key, draw_number, key_of  # noqa: E402
+from penstock._pydata.encoded import Decoding, decode_all, decoding_of  # noqa: E402
 
 DRAW = support.draw()
 BILINEAR = getattr(Image, "Resampling", Image).BILINEAR
@@ -128,6 +129,16 @@ class RowsTest(unittest.TestCase):
         self.assertTrue((row != bytes_of(data, transform, 6)).any())
         fixed = decode_all(penstock.Encoded(data, sample=5), decoding_of(transform, "uint8", "NHWC"), Key(SEED, EPOCH, 99))
         numpy.testing.assert_array_equal(row, fixed.numpy())
+
+
+    def test_draws_are_keyed_as_in_native_feeds(self):
+        self.assertEqual(draw_number(7, 3), DRAW["draw_number"](7, 3))
+        self.assertEqual(key_of(1, 2, 5, 9, 100).number(), 9)
+        self.assertEqual(key_of(1, 2, 100, 9, 100).number(), DRAW["draw_number"](100, 9))  # padding
+        self.assertEqual(key_of(1, 2, 5, 9, None).number(), DRAW["draw_number"](5, 9))
+        self.assertEqual(key_of(1, 2, 5, numpy.int64(9), None).number(50), DRAW["draw_number"](5, 50))
+        for key in ("name", (1, 2), -1):
+            self.assertEqual(key_of(1, 2, 5, key, 100).number(), 5)
 
 
 class FinishTest(unittest.TestCase):

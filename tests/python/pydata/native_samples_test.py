@@ -15,7 +15,8 @@ torch = support.need("torch")
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from penstock import _penstock as native  # noqa: E402
-from penstock._pydata.encoded import Key, decode_all, decoding_of  # noqa: E402
+from penstock._pydata.draws import key_of  # noqa: E402
+from penstock._pydata.encoded import decode_all, decoding_of  # noqa: E402
 from penstock._pydata.native_samples import native_samples  # noqa: E402
 
 SEED = 11
@@ -42,21 +43,23 @@ class NativeSamplesTest(support.FeedTest):
     def setUp(self):
         self.client = native.Client.connect(address=self.daemon.address)
 
-    def check_equal(self, dataset, steps, within=None, **loader):
-        """Compares all batches of the native loader with the samples."""
+    def check_equal(self, dataset, steps, within=None, given=None, **loader):
+        """Compares all batches of the native loader with the samples. `given`: the order, if the program draws it."""
         samples, decoding = native_samples(self.client, str(dataset), within), decoding_of(steps)
         first, seen = within[0] if within else 0, 0
-        with penstock.torch.DataLoader(str(dataset), 20, shuffle=True, seed=SEED, transform=STEPS + [NORMALIZE], **loader) as feed:
+        order = {"shuffle": True} if given is None else {"sampler": given}
+        with penstock.torch.DataLoader(str(dataset), 20, seed=SEED, transform=STEPS + [NORMALIZE], **order, **loader) as feed:
             self.assertEqual(len(samples), len(feed.dataset))
             for epoch in range(2):
-                for batch in feed:
-                    for image, label, sample in zip(batch["image"], batch["label"], batch.sample_ids.tolist()):
-                        own = decode_all(samples[sample - first], decoding, Key(SEED, epoch, sample - first))
+                rows = (row for batch in feed for row in zip(batch["image"], batch["label"], batch.sample_ids.tolist()))
+                for index, (image, label, sample) in enumerate(rows):
+                    key = key_of(SEED, epoch, index, sample - first, None if given else len(samples))
+                    own = decode_all(samples[sample - first], decoding, key)
 
-                        self.assertEqual(own["label"], int(label))
-                        self.assertTrue(torch.equal(own["image"], image), f"sample {sample} in epoch {epoch}")
-                        seen += 1
-        self.assertEqual(seen, 2 * len(samples))
+                    self.assertEqual(own["label"], int(label))
+                    self.assertTrue(torch.equal(own["image"], image), f"sample {sample} in epoch {epoch}")
+                    seen += 1
+        self.assertEqual(seen, 2 * (len(given) if given else len(samples)))
 
     def test_a_folders_rows_are_the_native_ones(self):
         self.check_equal(self.photographs, STEPS + [NORMALIZE])
@@ -72,6 +75,9 @@ class NativeSamplesTest(support.FeedTest):
 
     def test_a_parts_samples_keep_their_numbers(self):
         self.check_equal(self.photographs, STEPS + [NORMALIZE], within=(30, 40), range=(30, 70))
+
+    def test_each_occurrence_in_a_given_order_is_drawn_anew(self):
+        self.check_equal(self.photographs, STEPS + [NORMALIZE], given=[3, 3, 7, 99, 3, 0])
 
     def test_they_are_a_dataset(self):
         samples = native_samples(self.client, self.photographs)
@@ -118,7 +124,7 @@ class NativeSamplesTest(support.FeedTest):
         (folder / "a/broken.jpg").write_bytes(b"\xff\xd8\xff\xdb")
 
         with self.assertRaisesRegex(penstock.DataLoss, "sample 0, '.*/a/broken.jpg': the image of 4 bytes cannot be decoded: trunc"):
-            decode_all(native_samples(self.client, str(folder))[0], decoding_of(None), Key(0, 0, 0))
+            decode_all(native_samples(self.client, str(folder))[0], decoding_of(None), key_of(0, 0, 0, 0, 1))
 
     def test_datasets_without_encoded_images_are_refused(self):
         file = pathlib.Path(self.folder, "rows.npy")

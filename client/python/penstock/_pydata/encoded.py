@@ -7,7 +7,6 @@ import copy
 import dataclasses
 import functools
 from collections.abc import MutableMapping
-from typing import NamedTuple
 
 from .. import _steps
 from .._settings import LAYOUTS, dtype_of, one_of
@@ -28,7 +27,7 @@ class Encoded:
     __slots__ = ("data", "transform", "name", "sample")
 
     def __init__(self, data, transform=None, *, name="Encoded", sample=None):
-        """`name`: for messages. `sample`: the number under which random choices are drawn, instead of its index."""
+        """`name`: for messages. `sample`: its number in draws, instead of its key in the dataset."""
         global _exists
         _exists = True
         if not isinstance(data, bytes):
@@ -52,14 +51,6 @@ def _view_of(data):
 
 def _again(data, transform, name, sample):
     return Encoded(data, transform, name=name, sample=sample)
-
-
-class Key(NamedTuple):
-    """What random choices are drawn from, as in native feeds (server/plan)."""
-
-    seed: int
-    epoch: int
-    sample: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +91,8 @@ def decoding_of(transform, dtype=None, layout=None):
 
 def decode_all(sample, decoding, key):
     """The sample with a tensor for each Encoded in it, in dicts, lists, tuples and dataclasses. Changes no container; returns
-    the very same sample if there is none. All of a sample's images draw alike. DataLoss: an image cannot be decoded."""
+    the very same sample if there is none. All of a sample's images draw alike, by `key` (draws.py). DataLoss: an image
+    cannot be decoded."""
     return _walk(sample, decoding, key) if _exists else sample
 
 
@@ -186,8 +178,7 @@ def _walk_dataclass(value, decoding, key):
 def _decode(encoded, decoding, key):
     if encoded.transform is not None:
         decoding = _own(encoded.transform, decoding)
-    if encoded.sample is not None:
-        key = (key[0], key[1], encoded.sample)
+    key = key.seed, key.epoch, key.number(encoded.sample)
     shape = images.shape_of(encoded.data, decoding.spec, encoded.name)
     if decoding.steps.functions:
         return _through_functions(encoded, decoding, key, shape)
