@@ -1,3 +1,4 @@
+from ._pydata.seeding import rng as rng
 from .array import Array as Array
 from .errors import BadSampleWarning as BadSampleWarning
 from .errors import DataLoss as DataLoss
