@@ -20,6 +20,7 @@ _HOMES = {
     "array": ("Array",),
     "fields": ("Field",),
     "loader": ("Loader",),
+    "_pydata.seeding": ("rng",),
     "sampling": ("ShuffleWindow", "WeightedSampler"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,4 +1,5 @@
 from ._pydata.encoded import Encoded as Encoded
+from ._pydata.seeding import rng as rng
 from .array import Array as Array
 from .errors import BadSampleWarning as BadSampleWarning
 from .errors import DataLoss as DataLoss
