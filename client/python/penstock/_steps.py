@@ -19,7 +19,7 @@ class Steps:
 
 def steps_of(transform):
     """The steps of a transform: as transforms.plan_of, with Python functions behind the native steps that make images."""
-    steps = list(_flat(transform))
+    steps = list(_flat(transform, _checked))
     places = [place for place, step in enumerate(steps) if _is_python(step)]
     if not places:
         plan = transforms.plan_of(transform)
@@ -34,18 +34,18 @@ def steps_of(transform):
 
 def has_functions(transform):
     """Whether a transform needs Python functions, which only Python workers can run."""
-    return any(_is_python(step) for step in _flat(transform))
+    return transform is not None and any(_is_python(step) for step in _flat(transform, lambda step: step))
 
 
-def _flat(transform):
+def _flat(transform, checked):
     if transform is None:
         return
     parts = parts_of(transform)
     if parts is None:
-        yield _checked(transform)
+        yield checked(transform)
     else:
         for part in parts:
-            yield from _flat(part)
+            yield from _flat(part, checked)
 
 
 def _checked(step):

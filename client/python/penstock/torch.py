@@ -36,8 +36,8 @@ class DataLoader(Attributes, LoaderBase):
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
 
-    def __new__(cls, dataset=None, *_, **__):
-        return super().__new__(_class_for(cls, dataset))
+    def __new__(cls, dataset=None, *_, transform=None, **__):
+        return super().__new__(_class_for(cls, dataset, transform))
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,

@@ -102,8 +102,7 @@ nb::list Extents(Client& client, const std::string& dataset, const std::vector<u
       continue;
     }
     const auto& [file, offset, bytes] = *info.extent;
-    extents.append(
-        nb::make_tuple(nb::bytes(file.data(), file.size()), offset, bytes, info.label));
+    extents.append(nb::make_tuple(nb::bytes(file.data(), file.size()), offset, bytes, info.label));
   }
   return extents;
 }

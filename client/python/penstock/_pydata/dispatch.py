@@ -2,10 +2,13 @@
 import functools
 import os
 
+from .._steps import has_functions
 
-def class_for(cls, dataset):
-    """`cls` itself for a name, a path, or an unpickled loader; else PythonLoader, with the program's own subclass before it."""
-    if dataset is None or isinstance(dataset, (str, os.PathLike)):
+
+def class_for(cls, dataset, transform=None):
+    """`cls` itself for a name, a path, or an unpickled loader; else PythonLoader, with the program's own subclass before it.
+    A transform with Python functions needs that, too."""
+    if dataset is None or (isinstance(dataset, (str, os.PathLike)) and not has_functions(transform)):
         return cls
     from .loader import PythonLoader
     if issubclass(cls, PythonLoader):

@@ -2,8 +2,7 @@
 import operator
 from typing import NamedTuple, Optional
 
-_MASK = 2**64 - 1
-_GOLDEN = 0x9E3779B97F4A7C15
+from .order import _GOLDEN, _MASK, mix
 
 
 class Key(NamedTuple):
@@ -33,10 +32,4 @@ def key_of(seed, epoch, index, sample, samples):
 
 
 def draw_number(index, sample):
-    return _mix(_mix(index + _GOLDEN & _MASK) ^ sample)
-
-
-def _mix(z):
-    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & _MASK
-    return z ^ z >> 31
+    return mix(mix(index + _GOLDEN & _MASK) ^ sample)

@@ -18,6 +18,11 @@ from . import functions
 _exists = False  # whether this process, or one that it was forked from, ever had an Encoded
 
 
+def exist():
+    """Whether a sample may have one."""
+    return _exists
+
+
 class Encoded:
     """An encoded image (JPEG, PNG, WebP, TIFF, …) in a sample: any object with the bytes, which are not copied.
 

@@ -6,7 +6,12 @@ decode them with the loader's transform (encoded.py), under the draws of a nativ
 import collections
 import os
 import threading
+from types import SimpleNamespace
 
+from .. import _feed
+from .._say import say_once
+from .._settings import range_of
+from .._where import where_of
 from ..errors import DataLoss, InvalidArgument
 from .encoded import Encoded
 
@@ -23,6 +28,29 @@ def native_samples(client, dataset, within=None):
         raise InvalidArgument(f"{name!r} stores {kind} rows, and a transform with Python functions needs encoded images; apply "
                               "the functions to the finished batch")
     return NativeSamples(name, first, labeled, _places(client, dataset, (name, kind), range(first, first + count)))
+
+
+def of_loader(dataset, address, within, num_workers):
+    """The samples of what a loader was given, whose transform has Python functions."""
+    where = where_of(dataset)
+    asked = SimpleNamespace(dataset=where.dataset, beside=where.beside, address=os.fspath(address or ""))
+    client = _feed.connect(asked)
+    if asked.beside:
+        asked.dataset, is_there = _feed.resolve(client, asked)
+        if not is_there:
+            client = _feed.connect(asked)
+    if num_workers == 0:
+        say_once("the transform has Python functions, and num_workers is 0: this process decodes and runs them. Give num_workers for "
+                 "worker processes")
+    return native_samples(client, asked.dataset, range_of(within))
+
+
+def collate(samples):
+    """A native loader's batch: `images, labels = batch`, or by name."""
+    from torch.utils.data import default_collate
+
+    from .._torch_batch import TensorBatch
+    return TensorBatch(default_collate(samples))
 
 
 class _Places:
