@@ -11,6 +11,7 @@ from . import _feed, _sampling, _settings, _tensors, ranks
 from ._base import LoaderBase
 from ._batch import Batch
 from ._say import say_once
+from ._pydata.dispatch import class_for as _class_for
 from ._torch_attributes import Attributes, BatchSampler, Sampler, explain
 from ._torch_batch import SAMPLE_ID, VALID, TensorBatch, add_row_info
 from .errors import FailedPrecondition, InvalidArgument
@@ -34,6 +35,9 @@ class DataLoader(Attributes, LoaderBase):
     `in_order` is always true. `fields`: further fields of each sample, by name (penstock.fields); tokens are int64.
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
+
+    def __new__(cls, dataset=None, *_, transform=None, **__):
+        return super().__new__(_class_for(cls, dataset, transform))
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,

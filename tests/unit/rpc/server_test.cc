@@ -312,16 +312,23 @@ TEST_F(ServerTest, SamplesAreDescribedInTheOrderOfTheirIds) {
   v1::DescribeSamplesResponse response;
   EXPECT_THAT(feed_->DescribeSamples(Context().get(), request, &response).error_message(),
               HasSubstr("sample_ids: wanted 1 to 4096, got 0"));
-  for (uint64_t id : {9, 4}) request.add_sample_ids(id);
+  for (uint64_t id : {9, 4, 5}) request.add_sample_ids(id);
   EXPECT_EQ(feed_->DescribeSamples(Context("").get(), request, &response).error_code(),
             grpc::StatusCode::UNAUTHENTICATED);
 
   ASSERT_TRUE(feed_->DescribeSamples(Context().get(), request, &response).ok());
 
-  ASSERT_EQ(response.samples_size(), 2);
+  ASSERT_EQ(response.samples_size(), 3);
   EXPECT_EQ(response.samples(0).path(), "/flowers/9");
   EXPECT_EQ(response.samples(0).label(), 1);
+  EXPECT_EQ(response.samples(0).file(), "/flowers/\xff.tar");
+  EXPECT_EQ(response.samples(0).offset(), 512u);
+  EXPECT_EQ(response.samples(0).bytes(), 99u);
   EXPECT_EQ(response.samples(1).path(), "/flowers/4");
+  EXPECT_EQ(response.samples(1).file(), "") << "the path says it";
+  EXPECT_TRUE(response.samples(1).has_offset());
+  EXPECT_EQ(response.samples(1).bytes(), 44u);
+  EXPECT_FALSE(response.samples(2).has_offset()) << "its image is no part of a file";
   for (int i = 0; i < 4096; ++i) request.add_sample_ids(0);
   EXPECT_EQ(feed_->DescribeSamples(Context().get(), request, &response).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
