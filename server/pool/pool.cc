@@ -1,7 +1,5 @@
 #include "server/pool/pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -20,8 +18,7 @@ absl::StatusOr<posix::Mapping> MapWhole(const Segment& segment, const SlotLayout
       posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite);
   if (!layout.sparse()) return mapping;
   if (mapping.ok()) {
-    // A core dump would hold all of its addresses, used or not. Without it, only dumps are larger.
-    (void)::madvise(mapping->data(), mapping->size(), MADV_DONTDUMP);
+    mapping->LeaveOutOfDumps();
     return mapping;
   }
   return absl::Status(

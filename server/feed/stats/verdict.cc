@@ -51,6 +51,12 @@ FlowVerdict Carrying(const FlowFigures& figures) {
                        " busy; faster storage or more source.carriers would hide it")};
 }
 
+FlowVerdict Making() {
+  return {Bottleneck::kDecoding, 0,
+          "the Python workers are the bottleneck: more of them (num_workers), or a faster "
+          "__getitem__ and collate_fn, would hide it"};
+}
+
 FlowVerdict Window() {
   return {Bottleneck::kWindow, 0,
           "batches come too late although neither reading nor decoding is busy: a larger window "
@@ -74,6 +80,7 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          Percent(figures.copying / figures.starved),
                          " of the time that trainers slept; a greater device depth hides short "
                          "waits")};
+  if (figures.fill_path == FillPath::kPython) return Making();
   if (figures.fill_path == FillPath::kRowCopiers)
     return figures.readers_busy >= base::kBusy ? Carrying(figures) : Window();
   if (std::max(figures.workers_busy, figures.readers_busy) < base::kBusy) return Window();
