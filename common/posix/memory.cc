@@ -63,13 +63,24 @@ absl::StatusOr<size_t> SizeOf(const Fd& fd) {
 }
 
 absl::StatusOr<Mapping> Mapping::Map(const Fd& fd, size_t bytes, Access access) {
-  PENSTOCK_ASSIGN_OR_RETURN(const size_t have, SizeOf(fd));
-  if (bytes == 0 || bytes > have) {  // reading beyond the end raises SIGBUS
-    return absl::InvalidArgumentError(
-        absl::StrCat("mapping ", bytes, " bytes of descriptor ", fd.get(), ", which has ", have));
-  }
   const int protection = access == Access::kReadOnly ? PROT_READ : PROT_READ | PROT_WRITE;
-  void* address = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd.get(), 0);
+  return MapPart(fd, 0, bytes, protection, MAP_SHARED | MAP_NORESERVE);
+}
+
+// Without MAP_NORESERVE the kernel refuses large private mappings.
+absl::StatusOr<Mapping> Mapping::MapPrivately(const Fd& fd, uint64_t from, size_t bytes) {
+  return MapPart(fd, from, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE);
+}
+
+absl::StatusOr<Mapping> Mapping::MapPart(const Fd& fd, uint64_t from, size_t bytes, int protection,
+                                         int flags) {
+  PENSTOCK_ASSIGN_OR_RETURN(const size_t have, SizeOf(fd));
+  if (bytes == 0 || from > have || bytes > have - from) {  // reading beyond the end raises SIGBUS
+    return absl::InvalidArgumentError(absl::StrCat("mapping ", bytes, " bytes from ", from,
+                                                   " on of descriptor ", fd.get(), ", which has ",
+                                                   have));
+  }
+  void* address = ::mmap(nullptr, bytes, protection, flags, fd.get(), static_cast<off_t>(from));
   if (address == MAP_FAILED) {
     return base::ErrnoStatus(
         errno, absl::StrCat("mapping ", base::FormatBytes(bytes), " of descriptor ", fd.get()));
@@ -91,6 +102,8 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
   }
   return *this;
 }
+
+void Mapping::LeaveOutOfDumps() const { (void)::madvise(data_, size_, MADV_DONTDUMP); }
 
 Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, size_);

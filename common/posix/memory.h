@@ -29,11 +29,15 @@ absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes);
 // The size of the file behind a descriptor, by fstat(2).
 absl::StatusOr<size_t> SizeOf(const Fd& fd);
 
-// Owns one mmap of [0, bytes) of a descriptor, MAP_SHARED. Move-only.
+// Owns one mmap of a part of a descriptor. Move-only.
 class Mapping {
  public:
   Mapping() = default;
+  // Maps [0, bytes), shared with all that map it.
   static absl::StatusOr<Mapping> Map(const Fd& fd, size_t bytes, Access access);
+  // Maps [from, from + bytes) writable, even if the descriptor is read-only: pages show the file
+  // until this process writes to them, and are then its own. `from` is a multiple of the page size.
+  static absl::StatusOr<Mapping> MapPrivately(const Fd& fd, uint64_t from, size_t bytes);
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
@@ -41,8 +45,13 @@ class Mapping {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   std::span<std::byte> bytes() const { return {data_, size_}; }
+  // Leaves it out of core files, which would else contain all of it, also what is sparse.
+  void LeaveOutOfDumps() const;
 
  private:
+  static absl::StatusOr<Mapping> MapPart(const Fd& fd, uint64_t from, size_t bytes, int protection,
+                                         int flags);
+
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };

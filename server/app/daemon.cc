@@ -136,6 +136,8 @@ absl::Status Daemon::StartRunner() {
     return deferred_sender_.Send(peer, message, bytes, fds);
   };
   feed::Engine::Options engine = EngineOptions(options_.config, posix::ReadMachine());
+  // It may only serve Python datasets, whose workers the trainer forks.
+  engine.workers.start_when_needed = options_.private_daemon;
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
   if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();

@@ -16,7 +16,11 @@ constexpr uint64_t kMostSlots = 64;
 absl::StatusOr<posix::Mapping> MapWhole(const Segment& segment, const SlotLayout& layout) {
   absl::StatusOr<posix::Mapping> mapping =
       posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite);
-  if (mapping.ok() || !layout.sparse()) return mapping;
+  if (!layout.sparse()) return mapping;
+  if (mapping.ok()) {
+    mapping->LeaveOutOfDumps();
+    return mapping;
+  }
   return absl::Status(
       mapping.status().code(),
       absl::StrCat(mapping.status().message(),

@@ -86,6 +86,9 @@ absl::Status CheckStreams(const Request& request) {
     return Wrong("feed.python.streams: wanted at most one for each of ",
                  request.python_workers.count, " workers, got ", python.streams);
   if (python.streams == 0) return absl::OkStatus();
+  if (request.share.batch_size != 1)
+    return Wrong("batch_size: wanted 1, because of an iterable dataset (feed.python.streams) each ",
+                 "sample is a whole batch of its stream, got ", request.share.batch_size);
   if (request.given_order || request.feed.order != plan::Order::kSequential)
     return Wrong("feed.order: wanted ORDER_SEQUENTIAL (1), because an iterable dataset (",
                  "feed.python.streams) has only its own order");

@@ -53,11 +53,13 @@ absl::Status Supervisor::SetCount(uint32_t count) {
 
 absl::Status Supervisor::AddWorkerSlot() {
   const auto number = static_cast<uint32_t>(slots_.size());
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<UserWorker> worker,
-                            NewUserWorker(options_.user, number));
-  PENSTOCK_RETURN_IF_ERROR(StartProcessOf(*worker));
   auto slot = std::make_unique<WorkerSlot>(number, options_.back_off);
-  slot->SetWorker(std::move(worker));
+  if (!options_.start_when_needed) {
+    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<UserWorker> worker,
+                              NewUserWorker(options_.user, number));
+    PENSTOCK_RETURN_IF_ERROR(StartProcessOf(*worker));
+    slot->SetWorker(std::move(worker));
+  }
   slots_.Add(std::move(slot));
   return absl::OkStatus();
 }

@@ -23,6 +23,8 @@ inline constexpr size_t kMaxLoose = 128;
 
 struct SupervisorOptions {
   uint32_t count = 1;        // workers
+  // Workers start with their first rows rather than at once. Then it shows late if they cannot.
+  bool start_when_needed = false;
   std::string program = {};  // empty: penstock-worker in the folder of the running program
   uint32_t user = 0;         // user for whom workers are started before there are any rows
   uint32_t read_ahead = 2;   // items that a queue holds in addition to the worker's current one

@@ -15,7 +15,9 @@ namespace penstock {
 namespace client {  // implementation; not part of the interface
 class Attachment;
 class LeaseOwner;
+struct MadeHold;
 class PinnedStage;
+class PrivateViews;
 class SessionCore;
 struct SyntheticRows;
 struct TensorPlace;
@@ -81,6 +83,10 @@ class PENSTOCK_EXPORT Batch {
     return {view_.sample_ids, view_.sample_ids == nullptr ? 0 : view_.shape.rows};
   }
 
+  // A batch of a Python dataset as its worker wrote it, in shared memory, read-only: a header, then
+  // what it describes. Begins at a page. Empty for other datasets. MadeBatch hands it out writable.
+  std::span<const std::byte> made() const;
+
   // The stored images and labels in GPU memory, read-only; null for a batch in host memory and for
   // synthetic rows. After calling this, release the batch with Release(stream), after the last
   // kernel that reads it.
@@ -130,6 +136,7 @@ class PENSTOCK_EXPORT Batch {
   void Release();
 
  private:
+  friend class MadeBatch;
   friend class client::SessionCore;
   friend class client::Attachment;
   friend class client::PinnedStage;
@@ -145,6 +152,12 @@ class PENSTOCK_EXPORT Batch {
     const uint64_t* sample_ids = nullptr;
     const uint8_t* device_images = nullptr;
     const int64_t* device_labels = nullptr;
+    // Of a made batch: where it is, where that is in its segment, how large it may be there, and
+    // the segment's views, owned by lease_.
+    const std::byte* made = nullptr;
+    size_t made_bytes = 0, made_most = 0;
+    uint64_t made_from = 0;
+    client::PrivateViews* views = nullptr;
     const client::SyntheticRows* synthetic = nullptr;   // owned by lease_
     std::span<const client::TensorPlace> tensors = {};  // owned by lease_
   };
@@ -158,6 +171,10 @@ class PENSTOCK_EXPORT Batch {
   Status FinishOnHost(const Finish& finish, const Into& into);
   Status FinishOnDevice(const Finish& finish, const Into& into, Stream stream);
   void ForgetViews();
+  bool InForkedChild() const;
+  bool MayBeLent() const;
+  bool Lend(client::MadeHold& hold);
+  Status CopyMade(client::MadeHold& hold);
 
   client::LeaseOwner* lease_;  // reference-counted; null: released
   View view_;

@@ -70,6 +70,26 @@ enum class HandleKind { kAuto, kIpc, kVmm };
 PENSTOCK_EXPORT const char* DeliveryName(Delivery delivery);
 PENSTOCK_EXPORT const char* HandleName(HandleKind kind);
 
+// How the batches of a Python dataset, "python:id=ID,samples=N", are made: by processes that this
+// one forks (maker.h), in a private daemon.
+struct PythonFeed {
+  // Most bytes of a batch as its worker writes it, 4 KiB to 16 GiB. 0: 1 GiB. It costs only address
+  // space.
+  uint64_t max_batch_bytes = 0;
+  // Number of Python workers, 1 to 256. Of a dataset's sessions the largest number counts.
+  uint32_t workers = 1;
+  // How long a worker may take for a sample, or to collate a batch. 0: an hour. Of a dataset's
+  // sessions the longest counts.
+  std::chrono::milliseconds timeout{0};
+  // For an iterable dataset: number of its streams, at most `workers`. Stream i makes every batch n
+  // with n mod streams = i, in order. 0: samples are made by number.
+  uint32_t streams = 0;
+  // Stays the same between runs of the same program; becomes part of the feed's fingerprint.
+  uint64_t digest = 0;
+  // Replaces a sample that raises an exception; else the exception comes in place of its batch.
+  bool replace_bad_samples = false;
+};
+
 struct SessionOptions {
   // The name of a configured dataset; for a private daemon an absolute path; or, with any daemon,
   // synthetic rows, which the consumer makes itself:
@@ -103,6 +123,10 @@ struct SessionOptions {
   // fields of a batch; empty means all fields whose samples have one shape. See
   // DatasetInfo::fields.
   std::vector<FieldRequest> fields = {};
+
+  // Required for a Python dataset, whose batches are in host memory and have no tensors
+  // (Batch::made); refused for any other.
+  std::optional<PythonFeed> python = {};
 
   // This process's share of the feed.
   uint32_t rank = 0, world_size = 1;

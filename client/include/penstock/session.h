@@ -56,6 +56,9 @@ class PENSTOCK_EXPORT Session {
   //   for it takes at most one more second.
   // - kResourceExhausted: for a second, this consumer has held all the batches that it may hold;
   //   release one. (A second, because another thread may be about to.)
+  // - kHostWanted: no batch of a Python dataset is ready, and the daemon wants this process to fork
+  // a
+  //   host. Fork one, call NoteHostForked, and call Next again.
   // - kDataLoss and others: the feed failed; every later call returns the same error.
   // - kFailedPrecondition: the session is closed, or the dataset changed while the daemon was gone.
   Result<Batch> Next(std::chrono::milliseconds timeout = std::chrono::minutes(5));
@@ -95,6 +98,15 @@ class PENSTOCK_EXPORT Session {
   // The tensors of each batch, in the order of Batch::tensor. Images, if any, come first.
   std::vector<Field> tensors() const;
   bool labeled() const;  // if false, labels have no meaning
+
+  // For a Python dataset: how many hosts (maker.h) the daemon wants this process to fork that it
+  // has not answered for. One host answers for all. Costs no system call. A session that lost its
+  // daemon wants one again once it has reconnected, under another token.
+  uint32_t HostsWanted() const;
+  // This process has forked the host that HostsWanted reported last, or could not.
+  Status NoteHostForked();
+  // What that host shows the daemon; empty for other datasets.
+  std::string host_token() const;
 
   // Counts so far, and a verdict. Asks the daemon, for at most a second; the client's own counts
   // are valid without its answer and after Close.

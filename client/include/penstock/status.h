@@ -23,6 +23,7 @@ enum class Code {
   kEndOfData,           // Next: all requested epochs are done
   kInternal,            // a bug in Penstock
   kCancelled,           // the call was cancelled
+  kHostWanted,          // Next: fork a host first (Session::HostsWanted)
 };
 
 // The code in words: "unavailable", "end of epoch", …

@@ -4,6 +4,8 @@
 #include "client/python/src/client.h"
 #include "client/python/src/device_memory.h"
 #include "client/python/src/lease.h"
+#include "client/python/src/made.h"
+#include "client/python/src/maker.h"
 #include "client/python/src/session.h"
 
 NB_MODULE(_penstock, module) {
@@ -12,6 +14,8 @@ NB_MODULE(_penstock, module) {
   penstock::python::BindOptions(module);
   penstock::python::BindLease(module);
   penstock::python::BindDeviceMemory(module);
+  penstock::python::BindMade(module);
   penstock::python::BindSession(module);
   penstock::python::BindClient(module);
+  penstock::python::BindMaker(module);
 }

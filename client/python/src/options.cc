@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -111,6 +112,27 @@ void BindStructs(nb::module_& module) {
       .def("__repr__", &State::ToString);
 }
 
+void BindPythonFeed(nb::module_& module) {
+  nb::class_<PythonFeed>(module, "PythonFeed", "How the batches of a Python dataset are made.")
+      .def(nb::init<>())
+      .def_rw("max_batch_bytes", &PythonFeed::max_batch_bytes, "0: 1 GiB.")
+      .def_rw("workers", &PythonFeed::workers)
+      .def_prop_rw(
+          "timeout",
+          [](const PythonFeed& feed) {
+            return std::chrono::duration<double>(feed.timeout).count();
+          },
+          [](PythonFeed& feed, double seconds) {
+            constexpr double kDay = 24 * 3600;
+            feed.timeout = std::chrono::ceil<std::chrono::milliseconds>(
+                std::chrono::duration<double>(std::clamp(seconds, 0.0, kDay)));
+          },
+          "Seconds for a sample, or to collate a batch. 0: an hour.")
+      .def_rw("streams", &PythonFeed::streams)
+      .def_rw("digest", &PythonFeed::digest)
+      .def_rw("replace_bad_samples", &PythonFeed::replace_bad_samples);
+}
+
 // Any one-dimensional array or buffer of uint64 in host memory; copied once.
 using Indices = nb::ndarray<const uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -160,6 +182,7 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("state", &SessionOptions::state)
       .def_rw("fail_on_bad_sample", &SessionOptions::fail_on_bad_sample)
       .def_rw("fields", &SessionOptions::fields)
+      .def_rw("python", &SessionOptions::python)
       .def_rw("name", &SessionOptions::name)
       .def_rw("device", &SessionOptions::device)
       .def_rw("delivery", &SessionOptions::delivery)
@@ -172,6 +195,7 @@ void BindSessionOptions(nb::module_& module) {
 void BindOptions(nb::module_& module) {
   BindEnums(module);
   BindStructs(module);
+  BindPythonFeed(module);
   BindSessionOptions(module);
   module.def("draw_weighted", &Draw, nb::arg("weights"), nb::arg("count"), nb::arg("seed"),
              nb::arg("epoch"), "Samples drawn with replacement, as bytes of uint64.");

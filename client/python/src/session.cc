@@ -13,6 +13,7 @@
 #include "client/python/src/errors.h"
 #include "client/python/src/host_copy.h"
 #include "client/python/src/huge_pages.h"
+#include "client/python/src/made.h"
 
 namespace nb = nanobind;
 
@@ -26,6 +27,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSlice(100);
 // How long one call to Next may try to reconnect.
 constexpr milliseconds kConnect(500);
+// What take_made returns if this process must fork a host first.
+constexpr char kHostWanted[] = "host wanted";
 
 Clock::time_point DeadlineOf(Seconds timeout) {
   constexpr double kForEver = 365.0 * 24 * 3600;
@@ -41,7 +44,7 @@ milliseconds Left(Clock::time_point deadline) {
 // Calls a member function of the session in a turn.
 template <auto kFunction>
 auto Ask(HeldSession& held) {
-  return held.Asked([](const Session& session) { return (session.*kFunction)(); });
+  return held.Asked([](Session& session) { return (session.*kFunction)(); });
 }
 
 // For a full batch: (rows, height, width, channels).
@@ -236,13 +239,66 @@ nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional
   return Described(step, std::move(labels), std::move(ids), std::move(there));
 }
 
+bool HeldSession::HostIsWanted() {
+  const Turns::Turn turn = turns_.Try();
+  return turn && session_.HostsWanted() != 0;
+}
+
+// Looks for a wanted host first, because batches that are ready could hide for long that no process
+// makes further ones.
+nb::object HeldSession::TakeMade(Seconds timeout) {
+  const std::unique_lock<std::mutex> lock = Enter();
+  if (HostIsWanted()) return nb::str(kHostWanted);
+  if (!untaken_) {
+    Result<Batch> batch = Next(nullptr, timeout);
+    if (!batch.ok() && IsEnd(batch.status())) return nb::none();
+    if (batch.status().code() == Code::kHostWanted) return nb::str(kHostWanted);
+    untaken_ = ValueOf(std::move(batch));
+  }
+  const std::span<const uint64_t> ids = untaken_->sample_ids();
+  nb::bytes sample_ids(ids.data(), ids.size_bytes());
+  nb::tuple step = ToStep(*untaken_);
+  Result<MadeBatch> made = [&] {
+    const WithoutGil released;
+    return MadeBatch::From(*untaken_);
+  }();
+  nb::object buffer = ToBuffer(ValueOf(std::move(made)));
+  untaken_.reset();
+  return nb::make_tuple(std::move(buffer), std::move(step), std::move(sample_ids));
+}
+
+nb::bytes HeldSession::HostToken() {
+  const std::string token = Ask<&Session::host_token>(*this);
+  return nb::bytes(token.data(), token.size());
+}
+
 void HeldSession::Close() {
   const std::unique_lock<std::mutex> lock = Enter();
   Check(Asked([](Session& session) { return session.Close(); }));
 }
 
+namespace {
+
+void BindHosts(nb::class_<HeldSession>& session) {
+  session
+      .def("take_made", &HeldSession::TakeMade, nb::arg("timeout").none(),
+           "The next batch of a Python dataset: (buffer, (epoch, step, first, rows, valid_rows, "
+           "last_of_epoch), sample ids as bytes of uint64); None at the end of an epoch; "
+           "HOST_WANTED if this process must fork a host, call note_host_forked, and call again.")
+      .def_prop_ro("host_token", &HeldSession::HostToken)
+      .def_prop_ro("hosts_wanted", &Ask<&Session::HostsWanted>,
+                   "How many hosts the daemon wants that this process has not answered for.")
+      .def("note_host_forked",
+           [](HeldSession& held) { Check(Ask<&Session::NoteHostForked>(held)); });
+}
+
+}  // namespace
+
 void BindSession(nb::module_& module) {
-  nb::class_<HeldSession>(module, "Session", "One consumer of one feed.")
+  module.attr("HOST_WANTED") = kHostWanted;
+  nb::class_<HeldSession> session(module, "Session", "One consumer of one feed.");
+  BindHosts(session);
+  session
       .def("take", &HeldSession::Take, nb::arg("stream"), nb::arg("timeout").none(),
            "The next batch as it is stored, held; None at the end of an epoch.")
       .def(

@@ -73,6 +73,11 @@ class HeldSession {
   nanobind::object TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
                                 const Wanted& wanted, Seconds timeout);
 
+  // Takes a batch of a Python dataset. Returns (buffer, ToStep, sample ids as bytes); None at the
+  // end of an epoch; HOST_WANTED if this process must fork a host first.
+  nanobind::object TakeMade(Seconds timeout);
+  nanobind::bytes HostToken();
+
   // Calls `ask` on the session in a turn, without the GIL. If it waits for the daemon's answer,
   // batches wait for it.
   template <typename Ask>
@@ -86,6 +91,7 @@ class HeldSession {
 
  private:
   Result<Batch> Next(Stream stream, Seconds timeout);
+  bool HostIsWanted();
   std::optional<Result<Batch>> NextReady(Stream stream);
   bool AwaitReady(std::chrono::steady_clock::time_point deadline);
   // Raises in a forked child if a thread of the parent had the turn at the fork: nobody in the
@@ -100,6 +106,8 @@ class HeldSession {
   Session session_;  // use in a turn; the taking thread may read members that only it changes
   std::mutex taking_;
   bool lost_ = false;  // the daemon is gone; used by the taking thread only
+  // A made batch for whose copy there was no memory: the next call returns it.
+  std::optional<Batch> untaken_;
 };
 
 // (epoch, step, first, rows, valid_rows, last_of_epoch)

@@ -142,6 +142,9 @@ Result<Session> Client::Open(const SessionOptions& options) {
   if (const absl::Status order = client::CheckOrder(options); !order.ok()) {
     return client::ToPublic(order);
   }
+  if (const absl::Status python = client::CheckPython(options); !python.ok()) {
+    return client::ToPublic(python);
+  }
   absl::StatusOr<std::unique_ptr<GrpcOpener>> opener = MakeOpener(impl_->connector, options);
   if (!opener.ok()) return client::ToPublic(opener.status());
   absl::StatusOr<client::Opened> opened =

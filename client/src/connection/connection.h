@@ -42,6 +42,7 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id) override {
     return doorway_->Segment(id);
   }
+  std::shared_ptr<PrivateViews> Views(uint32_t id) override { return doorway_->Views(id); }
   absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) override;
   std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) override { return slabs_.Find(id); }
   absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) override;

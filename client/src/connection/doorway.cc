@@ -86,7 +86,10 @@ absl::Status Doorway::KeepSegment(posix::Message message) {
   PENSTOCK_ASSIGN_OR_RETURN(
       posix::Mapping mapping,
       posix::Mapping::Map(message.fds[0], segment.bytes, posix::Access::kReadOnly));
-  segments_[segment.segment] = std::make_shared<const posix::Mapping>(std::move(mapping));
+  mapping.LeaveOutOfDumps();
+  segments_[segment.segment] = {
+      .mapping = std::make_shared<const posix::Mapping>(std::move(mapping)),
+      .views = std::make_shared<PrivateViews>(std::move(message.fds[0]))};
   return absl::OkStatus();
 }
 
@@ -141,7 +144,13 @@ absl::StatusOr<posix::Fd> Doorway::AwaitSlab(uint32_t id, base::TimePoint deadli
 std::shared_ptr<const posix::Mapping> Doorway::Segment(uint32_t id) {
   const base::MutexLock lock(mutex_);
   const auto found = segments_.find(id);
-  return found == segments_.end() ? nullptr : found->second;
+  return found == segments_.end() ? nullptr : found->second.mapping;
+}
+
+std::shared_ptr<PrivateViews> Doorway::Views(uint32_t id) {
+  const base::MutexLock lock(mutex_);
+  const auto found = segments_.find(id);
+  return found == segments_.end() ? nullptr : found->second.views;
 }
 
 }  // namespace penstock::client

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "client/src/session/private_views.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
@@ -46,6 +47,8 @@ class Doorway {
 
   // Null if no segment with this id has arrived yet, or the daemon has withdrawn it.
   std::shared_ptr<const posix::Mapping> Segment(uint32_t id);
+  // Private mappings of made batches in it. Null likewise.
+  std::shared_ptr<PrivateViews> Views(uint32_t id);
 
   // Waits for the descriptor of a slab of device memory and hands it to the caller.
   absl::StatusOr<posix::Fd> AwaitSlab(uint32_t id, base::TimePoint deadline);
@@ -68,7 +71,11 @@ class Doorway {
   std::map<uint64_t, SessionDescriptors> sessions_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<uint32_t, posix::Fd> slabs_ PENSTOCK_GUARDED_BY(mutex_);
   // Shared with the attachments that use them.
-  std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments_ PENSTOCK_GUARDED_BY(mutex_);
+  struct KeptSegment {
+    std::shared_ptr<const posix::Mapping> mapping;
+    std::shared_ptr<PrivateViews> views;
+  };
+  std::map<uint32_t, KeptSegment> segments_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::client

@@ -93,6 +93,15 @@ void SetSamples(const SessionOptions& options, v1::FeedSpec& feed) {
   feed.mutable_shuffle_window()->set_shards(options.shuffle_window->shards);
 }
 
+void SetPython(const PythonFeed& python, v1::PythonFeed& feed) {
+  feed.set_max_batch_bytes(python.max_batch_bytes);
+  feed.set_workers(python.workers);
+  feed.set_timeout_ms(static_cast<uint64_t>(python.timeout.count()));
+  feed.set_streams(python.streams);
+  feed.set_digest(python.digest);
+  feed.set_replace_bad_samples(python.replace_bad_samples);
+}
+
 v1::HandleKind ToHandleKind(HandleKind kind) {
   switch (kind) {
     case HandleKind::kIpc:
@@ -145,6 +154,21 @@ absl::Status CheckOrder(const SessionOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPython(const SessionOptions& options) {
+  if (!options.python) return absl::OkStatus();
+  if (options.device != "host") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("SessionOptions: 'device' of a Python dataset: got '", options.device,
+                     "', expected 'host'; copy its batches to the GPU yourself"));
+  }
+  if (options.python->timeout < std::chrono::milliseconds(0)) {
+    return absl::InvalidArgumentError(absl::StrCat("SessionOptions: 'python.timeout': got ",
+                                                   options.python->timeout.count(),
+                                                   " ms, expected 0 or more; 0 means an hour"));
+  }
+  return absl::OkStatus();
+}
+
 size_t OrderParts(const std::vector<uint64_t>& order) {
   return (order.size() + kSamplesAPart - 1) / kSamplesAPart;
 }
@@ -179,6 +203,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
     to.set_as_stored(field.as_stored);
   }
   SetSamples(options, feed);
+  if (options.python) SetPython(*options.python, *feed.mutable_python());
   request.set_rank(options.rank);
   request.set_world_size(options.world_size);
   request.set_batch_size(options.batch_size);

@@ -19,6 +19,9 @@ uint64_t SeedOf(const SessionOptions& options);
 // InvalidArgument if Order::kGiven and `given` do not go together.
 absl::Status CheckOrder(const SessionOptions& options);
 
+// InvalidArgument if options of a Python dataset are impossible. The daemon checks its own limits.
+absl::Status CheckPython(const SessionOptions& options);
+
 // Opens as `options` say, but at `state` and for `epochs` further epochs.
 v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
                                        const std::optional<State>& state, uint64_t epochs);

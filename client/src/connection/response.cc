@@ -100,6 +100,11 @@ Grant ToGrant(const v1::OpenSessionRequest& request, const Ask& ask, uint32_t de
   grant.epoch_batches = response.epoch_batches();
   if (response.has_synthetic())
     grant.synthetic = {response.synthetic().seed(), response.samples(), response.classes()};
+  if (response.has_made()) {
+    grant.made = {.data_offset = response.made().data_offset(),
+                  .max_batch_bytes = response.made().max_batch_bytes(),
+                  .host_token = response.made().host_token()};
+  }
   grant.window = response.window();
   grant.labeled = response.labeled();
   for (const v1::Tensor& tensor : response.tensors())

@@ -2,11 +2,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/dtype.h"
+#include "common/shm/doorway_wire.h"
+#include "common/shm/python_slot.h"
 
 namespace penstock::client {
 namespace {
 
-constexpr uint64_t kWord = 8;  // bytes of a label or a sample id
+constexpr uint64_t kWord = 8;          // bytes of a label or a sample id
+constexpr uint64_t kPageBytes = 4096;  // of shared memory
 
 // Whether `count` items of `bytes` each, from `offset` on, fit into `total`.
 bool Fits(uint64_t offset, uint64_t count, uint64_t bytes, uint64_t total) {
@@ -42,13 +45,38 @@ absl::Status CheckTensor(const TensorPlace& tensor, const Grant& grant) {
       tensor.field.name, "' at offset ", tensor.offset, ", ", tensor.row_stride, " bytes apart"));
 }
 
+// A made batch begins at a page of its own, behind labels and ids, so that it can be mapped alone.
+absl::Status CheckMade(const Grant& grant) {
+  const MadeBatches& made = *grant.made;
+  if (grant.row_bytes != 0 || !grant.tensors.empty() || grant.synthetic ||
+      grant.delivery != Delivery::kHost) {
+    return Impossible(absl::StrCat("the daemon's grant: batches that Python makes, with rows of ",
+                                   grant.row_bytes, " bytes and ", grant.tensors.size(),
+                                   " tensors, delivered as '", DeliveryName(grant.delivery), "'"));
+  }
+  if (made.host_token.size() != shm::kHostTokenBytes) {
+    return Impossible(absl::StrCat("the daemon's grant: a host's token of ", made.host_token.size(),
+                                   " bytes, expected ", shm::kHostTokenBytes));
+  }
+  if (made.data_offset % kPageBytes != 0 || made.max_batch_bytes < sizeof(shm::PythonSlotHeader) ||
+      !Fits(grant.ids_offset, grant.batch_size, kWord, made.data_offset) ||
+      !Fits(made.data_offset, 1, made.max_batch_bytes, grant.slot_bytes)) {
+    return Impossible(absl::StrCat("the daemon's grant: slots of ", grant.slot_bytes,
+                                   " bytes cannot hold batches of ", made.max_batch_bytes,
+                                   " bytes at offset ", made.data_offset, " behind ",
+                                   grant.batch_size, " sample ids at offset ", grant.ids_offset));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckGrant(const Grant& grant) {
   uint64_t area, row;
   if (__builtin_mul_overflow(uint64_t{grant.height}, grant.width, &area) ||
       __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) ||
-      grant.row_bytes != (grant.synthetic ? 0 : row) || (row == 0 && grant.tensors.empty())) {
+      grant.row_bytes != (grant.synthetic ? 0 : row) ||
+      (row == 0 && grant.tensors.empty() && !grant.made)) {
     return Impossible(absl::StrCat("the daemon's grant: a row of ", grant.height, " x ",
                                    grant.width, " x ", grant.channels, " cannot have ",
                                    grant.row_bytes, " bytes"));
@@ -68,7 +96,7 @@ absl::Status CheckGrant(const Grant& grant) {
   }
   for (const TensorPlace& tensor : grant.tensors)
     PENSTOCK_RETURN_IF_ERROR(CheckTensor(tensor, grant));
-  return absl::OkStatus();
+  return grant.made ? CheckMade(grant) : absl::OkStatus();
 }
 
 absl::Status CheckSameFeed(const Grant& before, const Grant& now) {
@@ -98,7 +126,8 @@ absl::Status CheckEntry(const shm::ControlEntry& entry, uint64_t sequence, const
   if (entry.valid_rows > entry.rows) return impossible("valid rows", entry.valid_rows);
   if (entry.last_of_epoch > 1) return impossible("last of epoch", entry.last_of_epoch);
   if (entry.consumed > grant.epoch_samples) return impossible("consumed samples", entry.consumed);
-  if (entry.offset % kWord != 0 || !Fits(entry.offset, 1, grant.slot_bytes, segment_bytes)) {
+  const uint64_t aligned = grant.made ? kPageBytes : kWord;
+  if (entry.offset % aligned != 0 || !Fits(entry.offset, 1, grant.slot_bytes, segment_bytes)) {
     return impossible(absl::StrCat("in a segment of ", segment_bytes, " bytes, the offset"),
                       entry.offset);
   }

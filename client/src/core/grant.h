@@ -29,6 +29,13 @@ struct TensorPlace {
   bool operator==(const TensorPlace&) const = default;
 };
 
+// Where a Python dataset's batches are in a slot, and what a host shows to enter the doorway.
+struct MadeBatches {
+  uint64_t data_offset = 0;      // of a batch in its slot; page-aligned
+  uint64_t max_batch_bytes = 0;  // most bytes of a batch
+  std::string host_token = {};   // shm::kHostTokenBytes bytes
+};
+
 struct Grant {
   uint64_t session_id = 0, fingerprint = 0, quarantine_version = 0;
   std::string dataset = {};  // as requested
@@ -48,6 +55,7 @@ struct Grant {
   std::string reason = {};  // why this delivery and this handle
   std::vector<TensorPlace> tensors = {};
   bool labeled = true;
+  std::optional<MadeBatches> made = {};  // for a Python dataset
 
   uint64_t row_elements() const { return uint64_t{height} * width * channels; }
 };

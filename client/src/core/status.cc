@@ -33,6 +33,8 @@ const char* CodeName(Code code) {
       return "internal error";
     case Code::kCancelled:
       return "cancelled";
+    case Code::kHostWanted:
+      return "host wanted";
   }
   return "unknown";
 }

@@ -35,6 +35,9 @@ class LeaseOwner {
   virtual void Release(uint64_t sequence) = 0;
   // The same, once the stream has reached this point. Call it, like Prepare, only with a GPU.
   virtual absl::Status ReleaseBehind(uint64_t sequence, Stream stream) = 0;
+  // Whether the batches that are held now may be held for as long as the trainer likes, because
+  // others can still come.
+  virtual bool MayLend() const { return false; }
   // From here on the stream may read the batch. Null: any stream may, and the host has waited.
   virtual absl::Status Prepare(uint64_t sequence, const Stream* stream) = 0;
 

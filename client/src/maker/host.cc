@@ -169,6 +169,9 @@ void MakerHost::LeaveInWorker(uint32_t place) {
   entrance_ = Entrance();
   options_.trainer.Close();
   options_.life.Close();
+  // The host does the same (MakerChildren::Add): it is done before user code runs, whoever is
+  // first.
+  ::setpgid(0, 0);
 }
 
 }  // namespace penstock::client

@@ -42,7 +42,7 @@ struct HostOptions {
   HostToken token = {};
   std::string client = {};  // "program/version", for status
   // The host ends when the trainer's process ends, or when the trainer closes its end of the life
-  // socket. The caller has closed that end in this process.
+  // socket, or shuts it down: shutdown(2) works even while other processes have inherited that end.
   posix::Fd trainer = {};  // a pidfd
   posix::Fd life = {};
   base::Duration timeout = std::chrono::seconds(10);  // for entering
@@ -90,8 +90,8 @@ class MakerHost {
   void Fail(const std::string& why);
 
   // In a worker forked for this place: closes and unmaps everything of the host except the worker's
-  // own words, so that the daemon and the trainer see when the host ends. The object is of no use
-  // then.
+  // own words, so that the daemon and the trainer see when the host ends, and puts the worker in a
+  // process group of its own. The object is of no use then.
   void LeaveInWorker(uint32_t place);
 
   size_t workers() const { return children_.size(); }  // not yet reaped

@@ -50,6 +50,7 @@ absl::StatusOr<std::shared_ptr<const posix::Mapping>> MakerSegments::Map(uint32_
     PENSTOCK_ASSIGN_OR_RETURN(
         posix::Mapping mapping,
         posix::Mapping::Map(segment.memory, segment.bytes, posix::Access::kReadWrite));
+    mapping.LeaveOutOfDumps();
     segment.mapping = std::make_shared<const posix::Mapping>(std::move(mapping));
     segment.memory.Close();
   }

@@ -8,6 +8,7 @@
 #include "client/src/core/fork.h"
 #include "common/base/mutex.h"
 #include "common/posix/futex.h"
+#include "common/shm/python_slot.h"
 
 namespace penstock::client {
 namespace {
@@ -167,7 +168,9 @@ absl::StatusOr<Attachment::Region> Attachment::FetchRegion(uint32_t id) {
   }
   std::shared_ptr<const posix::Mapping> segment = link_->Segment(id);
   if (segment == nullptr) return Region();
-  return Region{id, segment->data(), segment->size(), segment};
+  Region region{id, segment->data(), segment->size(), segment};
+  if (grant_.made) region.views = link_->Views(id);
+  return region;
 }
 
 absl::StatusOr<const Attachment::Region*> Attachment::FindRegion(uint32_t id) {
@@ -221,11 +224,29 @@ void Attachment::Fill(const shm::ControlEntry& entry, const std::byte* slot,
   } else if (grant_.synthetic) {
     view.on_device = gpu() != nullptr;
     view.synthetic = &*grant_.synthetic;
-  } else {
+  } else if (!grant_.made) {
     view.images = reinterpret_cast<const uint8_t*>(slot);
   }
   view.labels = reinterpret_cast<const int64_t*>(labels);
   view.sample_ids = reinterpret_cast<const uint64_t*>(ids);
+}
+
+// The header is copied before it is checked, because its worker can still write to it. What follows
+// it is checked by whoever reads it.
+absl::Status Attachment::ShowMade(const shm::ControlEntry& entry, const Region& region,
+                                  Batch::View& view) const {
+  const MadeBatches& made = *grant_.made;
+  const uint64_t from = entry.offset + made.data_offset;
+  shm::PythonSlotHeader header;
+  std::memcpy(&header, region.data + from, sizeof(header));
+  const absl::Status status = shm::CheckPythonSlot(header, made.max_batch_bytes);
+  if (!status.ok()) return base::Annotate(status, absl::StrCat("batch ", entry.sequence));
+  view.made = region.data + from;
+  view.made_bytes = header.total_bytes;
+  view.made_most = made.max_batch_bytes;
+  view.made_from = from;
+  view.views = region.views.get();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
@@ -234,9 +255,10 @@ absl::StatusOr<Attachment::Taken> Attachment::Take(uint64_t sequence) {
   PENSTOCK_ASSIGN_OR_RETURN(const Region* region, FindRegion(entry.segment));
   PENSTOCK_RETURN_IF_ERROR(CheckEntry(entry, sequence, grant_, region->bytes));
   if (OnDevice()) PENSTOCK_RETURN_IF_ERROR(CheckNotes(entry, grant_, control_.size()));
+  Taken taken;
+  if (grant_.made) PENSTOCK_RETURN_IF_ERROR(ShowMade(entry, *region, taken.view));
   page().taken.store(sequence, std::memory_order_release);
   taken_ = sequence;
-  Taken taken;
   taken.consumed = entry.consumed;
   Fill(entry, region->data + entry.offset, taken.view);
   return taken;
@@ -249,6 +271,13 @@ void Attachment::Release(uint64_t sequence) {
   page().released[(sequence - 1) % shm::kControlCapacity].store(sequence,
                                                                 std::memory_order_seq_cst);
   if (page().daemon_asleep.load(std::memory_order_seq_cst) != 0) posix::NotifyEvent(event_);
+}
+
+// Two places stay free for batches that come, if the window is large enough. One stays free anyway.
+bool Attachment::MayLend() const {
+  const uint32_t held = holders() - 1;
+  const uint32_t most = grant_.window <= 1 ? 0 : std::max(grant_.window, 3u) - 2;
+  return held <= most;
 }
 
 absl::Status Attachment::ReleaseBehind(uint64_t sequence, Stream stream) {

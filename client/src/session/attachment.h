@@ -16,6 +16,7 @@
 #include "client/src/core/grant.h"
 #include "client/src/gpu/lease_owner.h"
 #include "client/src/gpu/pins.h"
+#include "client/src/session/private_views.h"
 #include "client/src/session/slow_stage.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -40,6 +41,8 @@ class Link {
   // it. Null if none with this id has come yet, or the daemon has withdrawn it, which it does only
   // while none of our batches is in it.
   virtual std::shared_ptr<const posix::Mapping> Segment(uint32_t id) = 0;
+  // Private mappings of made batches in it, shared likewise. Null as for Segment.
+  virtual std::shared_ptr<PrivateViews> Views(uint32_t id) = 0;
   // The same, registered for copies to GPUs. Null as for Segment.
   virtual absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) = 0;
   // Returns a slab that was opened and verified, shared likewise. Null if there is none with this
@@ -86,8 +89,21 @@ class Attachment final : public LeaseOwner {
 
   void Release(uint64_t sequence) override;
   absl::Status ReleaseBehind(uint64_t sequence, Stream stream) override;
+  bool MayLend() const override;
   // Announced batches are complete already.
   absl::Status Prepare(uint64_t, const Stream*) override { return absl::OkStatus(); }
+
+  // How many hosts the daemon wants this trainer to fork that it has not answered for. Remembers
+  // the daemon's number, which NoteHostForked answers: one that it raises meanwhile stays open.
+  uint32_t HostsWanted() {
+    if (!grant_.made) return 0;
+    hosts_seen_ = page().hosts_wanted.load(std::memory_order_acquire);
+    return hosts_seen_ > hosts_answered_ ? hosts_seen_ - hosts_answered_ : 0;
+  }
+  void NoteHostForked() {
+    hosts_answered_ = hosts_seen_;
+    page().hosts_forked.store(hosts_answered_, std::memory_order_release);
+  }
 
   uint32_t wakeup() const { return page().wakeup.load(std::memory_order_seq_cst); }
   // Sleeps until the page's `bell` differs from this value or the timeout runs out. May wake early.
@@ -113,7 +129,8 @@ class Attachment final : public LeaseOwner {
     uint32_t id = 0;
     const std::byte* data = nullptr;
     uint64_t bytes = 0;
-    std::shared_ptr<const void> owner;  // shared with the link
+    std::shared_ptr<const void> owner;         // shared with the link
+    std::shared_ptr<PrivateViews> views = {};  // likewise; made batches only
   };
 
   class Unwritten;
@@ -129,6 +146,8 @@ class Attachment final : public LeaseOwner {
   shm::ControlPage& page() const { return *reinterpret_cast<shm::ControlPage*>(control_.data()); }
   absl::StatusOr<const Region*> FindRegion(uint32_t id);
   absl::StatusOr<Region> FetchRegion(uint32_t id);
+  absl::Status ShowMade(const shm::ControlEntry& entry, const Region& region,
+                        Batch::View& view) const;
   void Fill(const shm::ControlEntry& entry, const std::byte* slot, Batch::View& view) const;
 
   const Grant grant_;
@@ -139,6 +158,8 @@ class Attachment final : public LeaseOwner {
   std::unique_ptr<Gpu::Pages> registered_;  // the page, with device delivery
   uint64_t device_words_ = 0;               // device address of page().released
   uint64_t taken_ = 0;
+  // The daemon's number of wanted hosts when we looked last, and the one that we answered last.
+  uint32_t hosts_seen_ = 0, hosts_answered_ = 0;
   std::atomic<bool> abandoned_{false};
 };
 

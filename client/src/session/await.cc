@@ -46,6 +46,7 @@ std::optional<News> LookFor(const ReadyBatches& batches) {
   const shm::SessionState state = batches.attachment().state();
   if (batches.HasBatch()) return News::kBatch;
   if (state != shm::SessionState::kOpen && batches.AllTaken()) return News::kEnd;
+  if (batches.attachment().HostsWanted() != 0) return News::kHostWanted;
   return std::nullopt;
 }
 

@@ -13,10 +13,11 @@
 namespace penstock::client {
 
 enum class News {
-  kNone,      // nothing came in time
-  kBatch,     // there is a batch to take
-  kEnd,       // every batch was taken, and the daemon has ended the session
-  kHoarding,  // for a second, the trainer has held all the batches that it may hold
+  kNone,        // nothing came in time
+  kBatch,       // there is a batch to take
+  kEnd,         // every batch was taken, and the daemon has ended the session
+  kHoarding,    // for a second, the trainer has held all the batches that it may hold
+  kHostWanted,  // nothing is ready, and the daemon wants the trainer to fork a host
 };
 
 // The news that is available now, if any.

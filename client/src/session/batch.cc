@@ -74,6 +74,9 @@ void Batch::ForgetViews() {
   view_.images = view_.device_images = nullptr;
   view_.labels = view_.device_labels = nullptr;
   view_.sample_ids = nullptr;
+  view_.made = nullptr;
+  view_.made_bytes = 0;
+  view_.views = nullptr;
   view_.synthetic = nullptr;
   view_.tensors = {};
   shown_ = false;
@@ -86,6 +89,10 @@ Status Batch::CheckHeld() const {
   }
   if (client::ForkedSince(lease_->generation())) return client::ForkedStatus();
   return {};
+}
+
+bool Batch::InForkedChild() const {
+  return lease_ != nullptr && client::ForkedSince(lease_->generation());
 }
 
 // In a forked child the lease belongs to the parent, so nothing is touched. If the wait for the

@@ -97,6 +97,18 @@ std::vector<Field> Session::tensors() const {
 
 bool Session::labeled() const { return core_ != nullptr && core_->grant().labeled; }
 
+uint32_t Session::HostsWanted() const { return core_ == nullptr ? 0 : core_->HostsWanted(); }
+
+Status Session::NoteHostForked() {
+  if (core_ == nullptr) return SessionMovedFrom();
+  return core_->NoteHostForked();
+}
+
+std::string Session::host_token() const {
+  if (core_ == nullptr || !core_->grant().made) return {};
+  return core_->grant().made->host_token;
+}
+
 SessionStats Session::Stats() { return core_ == nullptr ? SessionStats() : core_->Stats(); }
 
 Result<uint64_t> Session::Quarantined() {

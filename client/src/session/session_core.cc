@@ -77,6 +77,10 @@ Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) 
       return Ended(batches_.attachment().state());
     case News::kHoarding:
       return HoardingStatus(batches_);
+    case News::kHostWanted:
+      return Status(Code::kHostWanted,
+                    "no process makes this dataset's batches; fork a host and call "
+                    "NoteHostForked, then call Next again");
     case News::kNone:
       break;
   }
@@ -89,6 +93,16 @@ Result<bool> SessionCore::WaitReady(milliseconds timeout) {
   if (!batches_.open() || closed_ || position_.at_epoch_end()) return true;
   const absl::StatusOr<News> news = Await(batches_, waits_, DeadlineAfter(timeout));
   return !news.ok() || *news != News::kNone;
+}
+
+uint32_t SessionCore::HostsWanted() const {
+  return Forked() || !batches_.open() ? 0 : batches_.attachment().HostsWanted();
+}
+
+Status SessionCore::NoteHostForked() {
+  if (Forked()) return ForkedStatus();
+  if (batches_.open()) batches_.attachment().NoteHostForked();
+  return {};
 }
 
 std::string SessionCore::WhyNothingCame() const {

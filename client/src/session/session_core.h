@@ -58,6 +58,8 @@ class SessionCore {
   Result<Batch> NextInto(const Finish& finish, const Into& into, Stream stream,
                          std::chrono::milliseconds timeout);
   Result<bool> WaitReady(std::chrono::milliseconds timeout);
+  uint32_t HostsWanted() const;
+  Status NoteHostForked();
   const State& state() const { return position_.state(); }
   const Grant& grant() const { return grant_; }
   int device() const { return gpu_ == nullptr ? -1 : gpu_->ordinal(); }

@@ -58,6 +58,10 @@ class FakeLink final : public Link {
     const auto found = segments.find(id);
     return found == segments.end() ? nullptr : found->second;
   }
+  std::shared_ptr<PrivateViews> Views(uint32_t id) override {
+    const auto found = views.find(id);
+    return found == views.end() ? nullptr : found->second;
+  }
   absl::StatusOr<std::shared_ptr<const PinnedSegment>> Pin(uint32_t id, Gpu& gpu) override {
     std::shared_ptr<const posix::Mapping> mapping = Segment(id);
     if (mapping == nullptr) return std::shared_ptr<const PinnedSegment>();
@@ -82,6 +86,7 @@ class FakeLink final : public Link {
   std::atomic<bool> dead{false};
   std::atomic<int> pumps{0};
   std::map<uint32_t, std::shared_ptr<const posix::Mapping>> segments, on_their_way;
+  std::map<uint32_t, std::shared_ptr<PrivateViews>> views;
   std::vector<uint64_t> closed;
   // The answer to GetProgress, and the timeout of each call.
   absl::StatusOr<Progress> progress = Progress();
@@ -111,12 +116,15 @@ class FakeDaemon {
     memory_ = posix::MakeMemory("segment", bytes).value();
     slots_ = posix::Mapping::Map(memory_, bytes, posix::Access::kReadWrite).value();
     link->segments[kSegmentId] = ReadOnly();
+    link->views[kSegmentId] = std::make_shared<PrivateViews>(posix::ReadOnlyView(memory_).value());
   }
 
   shm::ControlPage& page() { return *reinterpret_cast<shm::ControlPage*>(page_.data()); }
   const posix::Fd& event() const { return event_; }
   const posix::Fd& control() const { return control_; }
   const posix::Fd& memory() const { return memory_; }  // the segment
+
+  std::byte* slots() { return slots_.data(); }
 
   std::shared_ptr<const posix::Mapping> ReadOnly() {
     return std::make_shared<const posix::Mapping>(

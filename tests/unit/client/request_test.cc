@@ -116,5 +116,37 @@ TEST(RequestTest, OtherDeliveriesNameNoGpuAndReasonsAreCut) {
   EXPECT_EQ(request.delivery_reason().size(), 512u);
 }
 
+TEST(RequestTest, APythonDatasetsBatchesAreDescribed) {
+  EXPECT_FALSE(MakeOpenRequest({}, {}, 0).feed().has_python());
+  SessionOptions options;
+  options.python = PythonFeed{.max_batch_bytes = 1 << 20,
+                              .workers = 8,
+                              .timeout = std::chrono::seconds(2),
+                              .streams = 3,
+                              .digest = 0xD16E57,
+                              .replace_bad_samples = true};
+
+  const v1::PythonFeed python = MakeOpenRequest(options, {}, 0).feed().python();
+
+  EXPECT_EQ(python.max_batch_bytes(), 1u << 20);
+  EXPECT_EQ(python.workers(), 8u);
+  EXPECT_EQ(python.timeout_ms(), 2000u);
+  EXPECT_EQ(python.streams(), 3u);
+  EXPECT_EQ(python.digest(), 0xD16E57u);
+  EXPECT_TRUE(python.replace_bad_samples());
+}
+
+TEST(RequestTest, APythonDatasetIsDeliveredToHostMemoryAlone) {
+  SessionOptions options;
+  options.device = "cuda";
+  EXPECT_TRUE(CheckPython(options).ok());
+  options.python = PythonFeed();
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckPython(options)));
+  options.device = "host";
+  EXPECT_TRUE(CheckPython(options).ok());
+  options.python->timeout = std::chrono::milliseconds(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckPython(options)));
+}
+
 }  // namespace
 }  // namespace penstock::client

@@ -80,5 +80,20 @@ TEST(ResponseTest, SyntheticRowsComeWithWhatTheyAreMadeOf) {
   EXPECT_EQ(grant.synthetic->classes, 10u);
 }
 
+TEST(ResponseTest, AGrantSaysWhereMadeBatchesAre) {
+  v1::OpenSessionResponse response = Answer();
+  EXPECT_FALSE(ToGrant(Digits(), {}, 0, response).made.has_value());
+  response.mutable_made()->set_data_offset(4096);
+  response.mutable_made()->set_max_batch_bytes(1 << 30);
+  response.mutable_made()->set_host_token("0123456789abcdef");
+
+  const Grant grant = ToGrant(Digits(), {.delivery = Delivery::kHost}, 0, response);
+
+  ASSERT_TRUE(grant.made.has_value());
+  EXPECT_EQ(grant.made->data_offset, 4096u);
+  EXPECT_EQ(grant.made->max_batch_bytes, 1u << 30);
+  EXPECT_EQ(grant.made->host_token, "0123456789abcdef");
+}
+
 }  // namespace
 }  // namespace penstock::client

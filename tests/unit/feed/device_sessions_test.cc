@@ -186,7 +186,7 @@ TEST_F(DeviceSessionsTest, AGrantNamesItsSlabsAndWhyThisHandle) {
   EXPECT_THAT(grant.device->handle.reason, HasSubstr("default"));
   EXPECT_THAT(grant.device->slabs, SizeIs(1));
   EXPECT_THAT(sent_, ElementsAre(shm::DoorwayKind::kSession));
-  EXPECT_THAT(watched_, SizeIs(4));  // for workers, row copiers, the copier and the session
+  EXPECT_THAT(watched_, SizeIs(5));  // for workers, row copiers, hosts, the copier and the session
 }
 
 TEST_F(DeviceSessionsTest, ADescriptorOfASlabIsSentBeforeTheGrant) {

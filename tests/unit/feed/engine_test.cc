@@ -70,7 +70,7 @@ class EngineTest : public ::testing::Test {
     EXPECT_EQ(engine_.views().View().pool.reserved_bytes, 0u);
     EXPECT_EQ(engine_.sessions(), 0u);
     EXPECT_EQ(engine_.views().View().slots.held + engine_.views().View().slots.filling, 0u);
-    EXPECT_EQ(watched_.size(), 2u);  // for workers and row copiers
+    EXPECT_EQ(watched_.size(), 3u);  // for workers, row copiers and hosts
   }
 
   base::TimePoint now_{};

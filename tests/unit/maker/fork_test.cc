@@ -88,6 +88,7 @@ class ForkedHostTest : public ::testing::Test {
 
   int RunWorker(MakerHost& host, PlaceStart at, pid_t parent, int words) {
     host.LeaveInWorker(at.place);
+    if (::getpgrp() != ::getpid()) return 26;
     if (ConnectionsTo(end_.daemon.address() + shm::kDoorwaySuffix) != 0) return 20;
     if (::write(words, "alive", 5) != 5) return 21;
     if (dies_with_host_ && !EndWithHost(parent).ok()) return 22;

@@ -219,6 +219,17 @@ TEST_F(HostTest, ItEndsWhenTheTrainerClosesTheLifeSocket) {
   EXPECT_EQ(host_->Next(Soon()).status().code(), Code::kCancelled);
 }
 
+TEST_F(HostTest, ItEndsWhenTheTrainerShutsItsEndDownAlthoughOthersHaveIt) {
+  Enter();
+  const pid_t other = doorway::Fork([] { return ::pause(); });  // inherits the trainer's end
+
+  ASSERT_EQ(::shutdown(trainers_end_.get(), SHUT_RDWR), 0);
+
+  EXPECT_EQ(host_->Next(Soon()).status().code(), Code::kCancelled);
+  ::kill(other, SIGKILL);
+  doorway::WaitForExit(other);
+}
+
 TEST_F(HostTest, ItEndsWithTheTrainer) {
   Enter();
 

@@ -1,0 +1,119 @@
+// What trainers of a Python dataset get.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/programs/daemon_process.h"
+#include "tests/system/python/maker_processes.h"
+
+namespace penstock::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class MadeBatchesTest : public ::testing::Test {
+ protected:
+  std::vector<uint32_t> HowOftenMade() const {
+    return {script_.made.begin(), script_.made.end()};
+  }
+
+  DaemonProcess daemon_{{}};
+  Script& script_ = Script::Shared();
+  PythonTrainer trainer_{daemon_.address(), script_};
+};
+
+TEST_F(MadeBatchesTest, AnEpochIsMadeOnceInOrderByAllWorkers) {
+  Session session = trainer_.Open(trainer_.Options());
+
+  const std::vector<MadeContent> all = trainer_.Drain(session);
+
+  ASSERT_THAT(all, SizeIs(Script::kSamples / 4));
+  std::set<uint64_t> places;
+  for (uint64_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].ids.front(), 4 * i);
+    EXPECT_EQ(all[i].seed, 7u);
+    EXPECT_EQ(all[i].epoch, 0u);
+    EXPECT_EQ(all[i].key_first, 4 * i);
+    EXPECT_EQ(all[i].key_step, 1u);
+    places.insert(all[i].place);
+  }
+  EXPECT_EQ(places.size(), 2u);
+  EXPECT_THAT(HowOftenMade(), Each(1u));
+  EXPECT_EQ(trainer_.hosts(), 1u);
+}
+
+TEST_F(MadeBatchesTest, TheNextSessionFindsTheHost) {
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    Session session = trainer_.Open(trainer_.Options());
+    EXPECT_THAT(trainer_.Drain(session), SizeIs(Script::kSamples / 4));
+  }
+  EXPECT_EQ(trainer_.hosts(), 1u);
+}
+
+TEST_F(MadeBatchesTest, TrainersShareTheirBatches) {
+  PythonTrainer other(daemon_.address(), script_);
+  Session first = trainer_.Open(trainer_.Options()), second = other.Open(other.Options());
+  for (uint64_t i = 0; i < Script::kSamples / 4; ++i) {
+    const Result<Batch> ours = trainer_.Next(first), theirs = other.Next(second);
+    ASSERT_TRUE(ours.ok()) << ours.status().ToString();
+    ASSERT_TRUE(theirs.ok()) << theirs.status().ToString();
+    EXPECT_EQ(Read(*ours).ids, Read(*theirs).ids);
+  }
+
+  EXPECT_THAT(HowOftenMade(), Each(1u));
+  EXPECT_EQ(trainer_.hosts() + other.hosts(), 1u);
+}
+
+TEST_F(MadeBatchesTest, ABatchGetsTheRoomThatItNeeds) {
+  script_.extra_bytes = 5'000'000;
+  Session session = trainer_.Open(trainer_.Options());
+
+  const std::vector<MadeContent> all = trainer_.Drain(session);
+
+  ASSERT_THAT(all, SizeIs(Script::kSamples / 4));
+  for (const MadeContent& content : all) EXPECT_GT(content.bytes, 5'000'000u);
+}
+
+TEST_F(MadeBatchesTest, AnExceptionComesInPlaceOfItsBatchAndIsNotKept) {
+  script_.raise_at = 9;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    Session session = trainer_.Open(trainer_.Options());
+    const std::vector<MadeContent> all = trainer_.Drain(session);
+    ASSERT_THAT(all, SizeIs(Script::kSamples / 4));
+    for (uint64_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].raised, i == 2 ? 1u : 0u);
+  }
+  EXPECT_EQ(script_.made[9], 2u);
+}
+
+TEST_F(MadeBatchesTest, AStreamIsMadeByTheWorkerAtItsPlace) {
+  SessionOptions options = trainer_.Options(/*batch_size=*/1);
+  options.python->streams = 2;
+  Session session = trainer_.Open(options);
+
+  const std::vector<MadeContent> all = trainer_.Drain(session);
+
+  ASSERT_THAT(all, SizeIs(Script::kSamples));
+  for (uint64_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].place, i % 2);
+}
+
+TEST_F(MadeBatchesTest, NoNativeWorkerStartsForThem) {
+  Session session = trainer_.Open(trainer_.Options());
+  trainer_.Drain(session);
+
+  for (const auto& worker : daemon_.Workers().workers()) EXPECT_EQ(worker.pid(), 0);
+}
+
+TEST_F(MadeBatchesTest, ASystemDaemonHasNoPythonDatasets) {
+  const std::string config = "server: {socket: SOCKET}\nroots: [/tmp]\n";
+  DaemonProcess system({.config = config});
+  PythonTrainer trainer(system.address(), script_);
+  Client client = Client::Connect({.address = system.address()}).OrDie();
+
+  EXPECT_FALSE(client.Open(trainer.Options()).ok());
+}
+
+}  // namespace
+}  // namespace penstock::testing
