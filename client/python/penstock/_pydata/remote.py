@@ -253,6 +253,10 @@ class Remote:
         self._id = self._identity = self._board = None
         self._client = None
 
+    def __del__(self):
+        if self._host is not None:
+            self._host.end()
+
 
 class _MapSource:
     def __init__(self, remote, plan):
