@@ -105,8 +105,7 @@ class PythonLoader(Attributes, DataLoader):
         return length
 
     def _samples_of_rank(self):
-        share = self._order_of._share(self._order_of.samples if self._arguments["sampler"] is None else len(self._arguments["sampler"]), 0)
-        return sum(share.at(step).rows for step in range(share.steps()))
+        return self._order_of.rows()
 
     def _static(self):
         """The digest of what must be the same where a state is loaded."""
@@ -223,7 +222,10 @@ class PythonLoader(Attributes, DataLoader):
     def _stream_source(self, epoch, consumed):
         if self.num_workers > 0:
             return self._workers().of_streams(epoch, consumed, self._states)
-        samples, state = self._states[0] if self._states else (0, None)
+        if self._states and len(self._states) != 1:
+            raise FailedPrecondition(f"the state has {len(self._states)} streams, one for each worker; give num_workers="
+                                     f"{len(self._states)}")
+        _, samples, state = self._states[0] if self._states else (0, 0, None)
         return StreamSource(self._stream_recipe(), epoch, consumed, samples, state)
 
     def _workers(self):

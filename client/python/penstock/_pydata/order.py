@@ -158,10 +158,10 @@ class Given:
     """An order that the program drew."""
 
     def __init__(self, order):
-        self.samples, self._order = len(order), order
+        self.samples, self.order = len(order), order
 
     def ids(self, first, count):
-        return _wrapped(self.samples, first, count, lambda begin, length: list(self._order[begin:begin + length]))
+        return _wrapped(self.samples, first, count, lambda begin, length: list(self.order[begin:begin + length]))
 
 
 def _wrapped(samples, first, count, run):

@@ -6,7 +6,7 @@ behind it. A sampler is drawn once in an epoch, in the trainer.
 import hashlib
 import itertools
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
 from ..errors import FailedPrecondition, InvalidArgument
@@ -50,6 +50,10 @@ class OwnOrder:
     def batches(self):
         return self._share(0).steps()
 
+    def rows(self):
+        """This rank's samples in an epoch."""
+        return _rows_of(self._share(0))
+
     def words(self):
         return self.name, self.window
 
@@ -86,6 +90,9 @@ class DrawnOrder:
         if self._whole:
             return self._share(count, 0, units=True).steps()
         return self._share(count, 0).steps()
+
+    def rows(self):
+        return _rows_of(self._share(len(self._sampler), 0))
 
     def words(self):
         return "drawn", type(self._sampler).__name__, self._size, self._whole
@@ -196,6 +203,5 @@ def _word(key):
     return _word(item()) if callable(item) else type(key).__qualname__
 
 
-def at_part(plan, consumed):
-    """The same plan from another position on, which is in its part."""
-    return replace(plan, share=plan.share._replace(consumed=consumed - plan.base))
+def _rows_of(share):
+    return sum(share.at(step).rows for step in range(share.steps()))

@@ -22,12 +22,17 @@ class Raised:
         self._where = where
         self._text = _shortened("".join(traceback.format_exception(type(error), error, error.__traceback__)))
 
+    def shorten(self, characters):
+        self._text = _shortened(self._text, characters)
+
     def reraise(self):
         """Raises an exception of the same type, with the worker's traceback in its message."""
         raise self.error()
 
     def error(self):
         message = f"Caught {self._name} {self._where}.\nOriginal {self._text}"
+        if issubclass(self._kind, StopIteration):  # which would end the loop as if the epoch had ended
+            return RuntimeError(message)
         if issubclass(self._kind, KeyError):
             return self._kind(_Lines(message))
         try:
@@ -47,6 +52,8 @@ class Local:
     def reraise(self):
         error, self._error = self._error, None
         try:
+            if isinstance(error, StopIteration):  # which would end the loop as if the epoch had ended
+                raise RuntimeError("the dataset or collate_fn raised StopIteration") from error
             raise error
         finally:
             del error
@@ -78,7 +85,7 @@ def _known_to_all(kind):
     return RuntimeError
 
 
-def _shortened(text):
-    if len(text) <= _MAX_TEXT:
+def _shortened(text, most=_MAX_TEXT):
+    if len(text) <= most:
         return text
-    return f"{text[:_MAX_TEXT // 2]}\n… {len(text) - _MAX_TEXT} characters left out …\n{text[-_MAX_TEXT // 2:]}"
+    return f"{text[:most // 2]}\n… {len(text) - most} characters left out …\n{text[-most // 2:]}"

@@ -9,7 +9,9 @@ from .order import substitute_for
 from .raised import Ended, Local
 from .streams import Stream
 
-MAX_BAD = 1000  # samples; the daemon's limits.max_quarantined
+# How many samples may raise: as the daemon's limits.max_quarantined.
+MAX_BAD_SHARE, MAX_BAD_LEAST = 0.001, 10
+_MAX_ATTEMPTS = 10_000
 
 
 class MapSource:
@@ -44,10 +46,11 @@ class MapSource:
 
     def _replace(self, sample, error):
         self._bad[sample] = f"{type(error).__name__}: {error}"
-        if len(self._bad) > MAX_BAD:
-            raise DataLoss(f"{len(self._bad)} samples raised an exception, more than {MAX_BAD}; the last one, {sample}, "
-                           f"{self._bad[sample]}") from error
-        self._last = error
+        samples = self._plan.order.samples
+        most = min(max(MAX_BAD_LEAST, int(MAX_BAD_SHARE * samples)), samples - 1)
+        if len(self._bad) > most:
+            raise DataLoss(f"too many bad samples: {len(self._bad)} of {samples} raised an exception, and at most {most} may; the last "
+                           f"one is {sample}: {self._bad[sample]}; repair them, or remove them") from error
         return self._stand_in(sample)
 
     def _stand_in(self, sample):
@@ -55,11 +58,11 @@ class MapSource:
         plan, found, attempt = self._plan, sample, 0
         while found in self._bad:
             attempt += 1
-            if attempt > 10 * MAX_BAD:
+            if attempt > _MAX_ATTEMPTS:
                 raise DataLoss(f"sample {sample} raised {self._bad[sample]}, and no sample was found to replace it")
             samples = plan.order.samples
             drawn = substitute_for(samples, plan.seed, plan.epoch, sample, attempt)
-            found = plan.order.ids(drawn, 1)[0] if plan.is_given else drawn
+            found = plan.order.ids(drawn, 1)[0] if plan.name == "given" else drawn
         return found
 
     def close(self):
@@ -84,14 +87,11 @@ class StreamSource:
         return batch, self._consumed, False
 
     def states(self):
-        """[(samples, state)] of each stream, behind the batch that was taken last; None if the dataset cannot tell."""
+        """[(next batch, samples, state)] of each stream, behind the batch that was taken last; None if the dataset cannot
+        tell."""
         with self._stream.keeping_generators():
             state = self._stream.state()
-        return None if state is None else [(self._stream.samples, state)]
-
-    @property
-    def samples(self):
-        return self._stream.samples
+        return None if state is None else [(self._consumed, self._stream.samples, state)]
 
     def close(self):
         self._stream._ended = True

@@ -12,6 +12,7 @@ from ..errors import FailedPrecondition
 _HEADER = struct.Struct("<QQQQ")  # edition (odd while it is written), epoch, number of the first entry, entries
 _OFFSET = struct.Struct("<QQ")
 _TRIES = 1000
+ANY_EPOCH = 2**64 - 1  # written once, for all epochs
 
 
 class Listed:
@@ -53,7 +54,7 @@ class Board:
             edition, written_for, first, count = _HEADER.unpack(header)
             if edition % 2:
                 continue
-            if written_for != epoch or not first <= number < first + count:
+            if written_for not in (epoch, ANY_EPOCH) or not first <= number < first + count:
                 break
             begin, end = _OFFSET.unpack(os.pread(self._fd, _OFFSET.size, _HEADER.size + 8 * (number - first)))
             entry = os.pread(self._fd, max(0, end - begin), begin)
