@@ -90,6 +90,20 @@ class NativeSamplesTest(support.FeedTest):
             with self.assertRaisesRegex(IndexError, "the dataset|has 100 samples"):
                 samples[wrong]
 
+    def test_two_trainers_have_the_same_dataset(self):
+        text = ("import sys\nfrom penstock import _penstock as native\nfrom penstock._pydata import encoded, identity, native_samples\n"
+                "samples = native_samples.native_samples(native.Client.connect(address=sys.argv[1]), sys.argv[2])\n"
+                "if sys.argv[4] == 'used': samples[0]\n"
+                "decoding = encoded.decoding_of(None, sys.argv[3])\n"
+                "if sys.argv[4] == 'used': decoding.spec\n"
+                "print(identity.identify(dataset=samples, decoding=decoding))")
+        one, two, other = (support.script(text, self.daemon.address, self.photographs, dtype, used)
+                           for dtype, used in (("float32", "used"), ("float32", "new"), ("float16", "new")))
+
+        self.assertIn("digest='", one)
+        self.assertEqual(one, two)
+        self.assertNotEqual(one, other)
+
     def test_names_that_are_no_text_are_read(self):
         folder = os.path.join(os.fsencode(self.folder), b"odd")
         os.makedirs(os.path.join(folder, b"class\n"))
