@@ -10,8 +10,9 @@ from .. import _settings
 from .._base import LoaderBase
 from ..errors import BadSampleWarning, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
-from . import arguments, delivery, encoded, native_samples, plans, streams
+from . import arguments, delivery, plans, streams
 from .attributes import Attributes
+from .images import encoded, native_samples
 from .making import Recipe
 from .raised import Local, Raised
 from .sources import MapSource, StreamSource

@@ -3,8 +3,8 @@ from dataclasses import dataclass
 from typing import Any, Callable, Optional, Tuple
 
 from ..errors import InvalidArgument
-from . import encoded
-from .draws import key_of
+from .images import encoded
+from .images.draws import key_of
 from .seeding import BATCH, ITEMS, Seeds
 
 MAX_ROWS_OF_UNIT = 1 << 20  # samples of one unit, so that each has a number of its own
