@@ -14,7 +14,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "errors": ("BadSampleWarning", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
-    "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
+    "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "Python", "RandomResizedCrop",
+                   "Resize"),
+    "_pydata.encoded": ("Encoded",),
     "array": ("Array",),
     "fields": ("Field",),
     "loader": ("Loader",),

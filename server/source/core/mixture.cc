@@ -154,6 +154,10 @@ class MixtureDataset final : public Dataset {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->path(Parts::InPart(part, sample));
   }
+  std::optional<Extent> extent(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    return part.of.dataset->extent(Parts::InPart(part, sample));
+  }
   uint64_t stamp(uint64_t sample) const override {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->stamp(Parts::InPart(part, sample));
@@ -257,6 +261,8 @@ absl::string_view NameOf(Storage storage) {
       return "stored rows";
     case Storage::kNothing:
       return "rows that are stored nowhere";
+    case Storage::kMade:
+      return "batches that Python workers make";
   }
   return "";
 }
@@ -300,6 +306,10 @@ absl::Status Check(const std::vector<MixturePart>& parts) {
           absl::StrCat("part '", part.name,
                        "' is synthetic, and noise needs no mixing; leave it "
                        "out"));
+    if (part.dataset->storage() == Storage::kMade)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "part '", part.name,
+          "' is a Python dataset, whose batches are made as a whole; mix inside the dataset"));
     PENSTOCK_RETURN_IF_ERROR(GoTogether(parts.front(), part));
   }
   return absl::OkStatus();

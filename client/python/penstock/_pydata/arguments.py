@@ -8,8 +8,7 @@ from ..errors import InvalidArgument
 
 PREFETCH = 2  # batches for each worker, as in torch
 
-_NATIVE_ONLY = {"transform": "put it into the dataset", "dtype": "convert in the dataset or in collate_fn", "layout": "permute in the dataset",
-                "fields": "a sample has what the dataset returns", "range": "use torch.utils.data.Subset",
+_NATIVE_ONLY = {"fields": "a sample has what the dataset returns", "range": "use torch.utils.data.Subset",
                 "row_info": "return the sample's number in the dataset"}
 
 

@@ -1,4 +1,5 @@
 """`penstock.torch.DataLoader` over a Python dataset: made in this process (num_workers=0), or by forked workers."""
+import os
 import warnings
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from .. import _settings
 from .._base import LoaderBase
 from ..errors import BadSampleWarning, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
-from . import arguments, delivery, plans, streams
+from . import arguments, delivery, encoded, native_samples, plans, streams
 from .attributes import Attributes
 from .making import Recipe
 from .raised import Local, Raised
@@ -29,8 +30,11 @@ class PythonLoader(Attributes, DataLoader):
                  layout=None, device="cpu", seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="",
                  name="", reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
                  native="auto", on_error="raise", max_batch_bytes=None):
+        if isinstance(dataset, (str, os.PathLike)):
+            dataset, range = native_samples.of_loader(dataset, address, range, num_workers), None
         arguments.check_dataset(dataset)
-        arguments.refuse_native_only(transform=transform, dtype=dtype, layout=layout, fields=fields, range=range, row_info=row_info)
+        arguments.refuse_native_only(fields=fields, range=range, row_info=row_info)
+        self._decoding = encoded.decoding_of(transform, None if dtype is None else str(dtype).removeprefix("torch."), layout)
         prefetch = arguments.check_workers(num_workers, prefetch_factor, persistent_workers, timeout)
         arguments.check_context(multiprocessing_context, num_workers)
         arguments.check_batching(dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, rank, world_size)
@@ -44,6 +48,8 @@ class PythonLoader(Attributes, DataLoader):
         batched = batch_size is not None or batch_sampler is not None
         if collate_fn is None:
             collate_fn = torch.utils.data.default_collate if batched else torch.utils.data.default_convert
+            if isinstance(dataset, native_samples.NativeSamples) and batched:
+                collate_fn = native_samples.collate
         self._arguments = dict(
             dataset=dataset, batch_size=None if batch_sampler is not None else batch_size, sampler=sampler, batch_sampler=batch_sampler,
             num_workers=num_workers, collate_fn=collate_fn, pin_memory=pin_memory, drop_last=drop_last, timeout=timeout,
@@ -206,10 +212,12 @@ class PythonLoader(Attributes, DataLoader):
         return MapSource(plan, recipe, self._bad if self._replaces else None)
 
     def _recipe(self, plan, units):
-        return Recipe(self.dataset, self.collate_fn, self._batched, self._settings.seed, units, plan.given_by)
+        samples = None if plan.name in ("given", "units") else plan.order.samples
+        return Recipe(self.dataset, self.collate_fn, self._batched, self._settings.seed, units, plan.given_by, self._decoding, samples)
 
     def _stream_recipe(self):
-        return streams.StreamRecipe(self.dataset, self.collate_fn, self.batch_size, self.drop_last, self._settings.seed)
+        return streams.StreamRecipe(self.dataset, self.collate_fn, self.batch_size, self.drop_last, self._settings.seed,
+                                    self._decoding)
 
     def _stream_source(self, epoch, consumed):
         if self.num_workers > 0:

@@ -1,9 +1,10 @@
 """Makes a batch of a map-style dataset, in a worker or in the trainer: the same bytes in both."""
-import operator
 from dataclasses import dataclass
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, Optional, Tuple
 
 from ..errors import InvalidArgument
+from . import encoded
+from .draws import key_of
 from .seeding import BATCH, ITEMS, Seeds
 
 MAX_ROWS_OF_UNIT = 1 << 20  # samples of one unit, so that each has a number of its own
@@ -19,6 +20,8 @@ class Recipe:
     seed: int
     units: Any = None  # where unit n's keys are (units.py); None: the ids are the keys
     given_by: Tuple[int, int] = (0, 1)  # (rank, ranks) that a given order is for
+    decoding: Any = None  # what becomes of encoded images in samples (encoded.py)
+    samples: Optional[int] = None  # of Penstock's own order; None: the program drew it
 
 
 class Making:
@@ -48,6 +51,9 @@ class Making:
             self.at, self.row = f"in dataset.__getitems__ for samples {_shown(ids)}", None
             self._tell(0)
             samples = run(epoch, first, self._items, ids, operation=ITEMS)
+            if encoded.exist():
+                samples = [run(epoch, first + row * step, self._decoded, sample, epoch, first + row * step, key, True)
+                           for row, (sample, key) in enumerate(zip(samples, ids))]
         else:
             samples = [self._sample(epoch, row, key, first + row * step, stand_ins) for row, key in enumerate(ids)]
         self.at, self.row = f"in collate_fn for samples {_shown(ids)}", None
@@ -62,16 +68,26 @@ class Making:
                 raise InvalidArgument(f"the batch_sampler gave a batch of {len(keys)} samples; give at most {MAX_ROWS_OF_UNIT}")
         return keys, (ids[0] * ranks + rank) * MAX_ROWS_OF_UNIT, 1
 
+    def _get(self, key, epoch, number, is_planned):
+        sample = self.recipe.dataset[key]
+        return self._decoded(sample, epoch, number, key, is_planned) if encoded.exist() else sample
+
+    def _decoded(self, sample, epoch, number, key, is_planned):
+        recipe = self.recipe
+        draw = key_of(recipe.seed, epoch, number, key, recipe.samples if is_planned else None)
+        return encoded.decode_all(sample, recipe.decoding, draw)
+
     def _sample(self, epoch, row, key, number, stand_ins, collate=False):
+        is_planned = True
         while True:
             self.at, self.row = f"in dataset[{_shown(key)}]", row
             self._tell(row)
             try:
-                sample = self._seeds.run(epoch, number, operator.getitem, self.recipe.dataset, key)
+                sample = self._seeds.run(epoch, number, self._get, key, epoch, number, is_planned)
             except Exception as error:
                 if stand_ins is None:
                     raise
-                key = stand_ins(key, error)
+                key, is_planned = stand_ins(key, error), False
                 continue
             if not collate:
                 return sample

@@ -84,9 +84,7 @@ class Remote:
         """An id for the dataset as it is now, and what its workers do."""
         loader = self._loader
         recipe = loader._recipe(plan, units)
-        found = identity.identify(
-            loader._key, dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn,
-            batched=loader._batched, given_by=plan.given_by, entries=plan.entries)
+        found = self._identify(plan)
         if found.digest is None:
             self._choose_random(found.reason)
         elif found.digest != self._identity:
@@ -96,6 +94,14 @@ class Remote:
             self._board = None
         if self._work is None:
             self._work = worker.Work(loader.num_workers, loader.dataset, loader.worker_init_fn, loader._settings.seed, recipe)
+
+    def _identify(self, plan):
+        """All that decides a batch's bytes, beside its place in the order."""
+        loader, recipe = self._loader, self._loader._recipe(plan, None)
+        return identity.identify(
+            loader._key, dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn,
+            batched=loader._batched, given_by=plan.given_by, entries=plan.entries, seed=recipe.seed, decoding=recipe.decoding,
+            samples=recipe.samples)
 
     def _choose_random(self, reason):
         self._leave_host()
@@ -223,10 +229,7 @@ class Remote:
 
     def _check_unchanged(self):
         """A host that is forked later has the dataset as it is then."""
-        loader, plan = self._loader, self._loader._plan
-        found = identity.identify(
-            loader._key, dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn,
-            batched=loader._batched, given_by=plan.given_by, entries=plan.entries)
+        found = self._identify(self._loader._plan)
         if found.digest != self._identity:
             self._session.note_host_forked()
             raise FailedPrecondition("the dataset was changed after its workers were forked, and they have ended, so the rest of the "

@@ -3,6 +3,8 @@ import pickle
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
+from . import encoded
+from .draws import Key
 from .raised import Ended, Streamed
 from .seeding import BATCH, ITEMS, Seeds
 
@@ -16,6 +18,7 @@ class StreamRecipe:
     batch_size: Optional[int]  # None: single samples
     drop_last: bool
     seed: int
+    decoding: Any = None  # what becomes of encoded images in samples (encoded.py)
 
 
 class Stream:
@@ -51,7 +54,7 @@ class Stream:
         while not self._ended and len(samples) < (size or 1):
             self.at = f"in next(iterator) for sample {self.samples} of stream {self.stream}"
             try:
-                samples.append(self._seeds.run(self._epoch, self._number(), next, self._iterator))
+                samples.append(self._seeds.run(self._epoch, self._number(), self._next_sample))
             except StopIteration:
                 self._ended = True
                 break
@@ -60,6 +63,10 @@ class Stream:
             return Ended(self.stream)
         self.at = f"in collate_fn for the {len(samples)} samples before sample {self.samples} of stream {self.stream}"
         return self._seeds.run(self._epoch, first, self.recipe.collate_fn, samples if size else samples[0], operation=BATCH)
+
+    def _next_sample(self):
+        recipe, sample = self.recipe, next(self._iterator)
+        return encoded.decode_all(sample, recipe.decoding, Key(recipe.seed, self._epoch, self._number())) if encoded.exist() else sample
 
     def streamed(self):
         """The next batch as `Streamed`, or Ended."""
