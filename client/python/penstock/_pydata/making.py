@@ -5,6 +5,7 @@ from typing import Any, Callable, Optional, Tuple
 from ..errors import InvalidArgument
 from . import encoded
 from .draws import key_of
+from .replacing import Replaced
 from .seeding import BATCH, ITEMS, Seeds
 
 MAX_ROWS_OF_UNIT = 1 << 20  # samples of one unit, so that each has a number of its own
@@ -58,6 +59,11 @@ class Making:
             samples = [self._sample(epoch, row, key, first + row * step, stand_ins) for row, key in enumerate(ids)]
         self.at, self.row = f"in collate_fn for samples {_shown(ids)}", None
         return run(epoch, first, recipe.collate_fn, samples, operation=BATCH)
+
+    def replaced(self, epoch, ids, first, step, replacing):
+        """The same with substitutes for samples that raise: the batch, or `Replaced` if there are some in it."""
+        batch = self.batch(epoch, [replacing.first(sample) for sample in ids], first, step, replacing)
+        return Replaced(batch, tuple(replacing.bad.items())) if replacing.bad else batch
 
     def _of_unit(self, epoch, ids):
         rank, ranks = self.recipe.given_by
