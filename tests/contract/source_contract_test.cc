@@ -4,12 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -304,28 +302,6 @@ TEST_P(SourceContract, EverySampleReadsAsItWasPutInAnyOrderByAnyReader) {
   EXPECT_EQ(Read(*one, 1), "the cat z");
   EXPECT_EQ(Read(*one, 1), "the cat z");
   EXPECT_EQ(Read(*two, 2), "dog a");
-}
-
-TEST_P(SourceContract, AnExtentIsWhereAnyProgramReadsTheSamplesBytes) {
-  PutThree();
-  const auto dataset = Open();
-  const auto reader = dataset->NewReader();
-
-  for (uint64_t sample = 0; sample < 3; ++sample) {
-    const std::optional<Extent> extent = dataset->extent(sample);
-    if (dataset->kind() == "tfrecord") {
-      EXPECT_FALSE(extent.has_value());  // the image is a field of a record
-      continue;
-    }
-    ASSERT_TRUE(extent.has_value());
-    std::ifstream file(extent->file, std::ios::binary);
-    const std::string content((std::istreambuf_iterator<char>(file)), {});
-    ASSERT_GE(content.size(), extent->offset + extent->bytes);
-    EXPECT_EQ(content.substr(extent->offset, extent->bytes), Read(*reader, sample));
-    if (extent->offset == 0) {
-      EXPECT_EQ(extent->bytes, content.size());
-    }
-  }
 }
 
 TEST_P(SourceContract, EveryRangeIsThoseSamplesOfTheWholeUnderTheirOwnNumbers) {

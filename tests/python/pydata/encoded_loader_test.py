@@ -2,7 +2,6 @@
 the native loader. The batches are made in this process."""
 import pathlib
 import pickle
-import unittest
 
 from slots import support
 

@@ -315,7 +315,7 @@ class ErrorTest(unittest.TestCase):
                     kind(**arguments)
 
     def test_what_belongs_to_native_datasets_is_refused(self):
-        for name, value in (("transform", [1]), ("range", (0, 5)), ("row_info", True), ("dtype", "uint8"), ("fields", {"a": 1})):
+        for name, value in (("range", (0, 5)), ("row_info", True), ("fields", {"a": 1})):
             with self.assertRaisesRegex(penstock.InvalidArgument, f"{name} is for datasets that Penstock reads itself"):
                 DataLoader(Numbers(), **{name: value})
         with self.assertRaisesRegex(penstock.InvalidArgument, "with __getitem__"):

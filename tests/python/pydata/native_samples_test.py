@@ -5,7 +5,6 @@ import pathlib
 import pickle
 import shutil
 import tarfile
-import unittest
 
 from slots import support
 
@@ -15,9 +14,9 @@ torch = support.need("torch")
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from penstock import _penstock as native  # noqa: E402
-from penstock._pydata.draws import key_of  # noqa: E402
-from penstock._pydata.encoded import decode_all, decoding_of  # noqa: E402
-from penstock._pydata.native_samples import native_samples  # noqa: E402
+from penstock._pydata.images.draws import key_of  # noqa: E402
+from penstock._pydata.images.encoded import decode_all, decoding_of  # noqa: E402
+from penstock._pydata.images.native_samples import native_samples  # noqa: E402
 
 SEED = 11
 STEPS = [penstock.RandomResizedCrop(40), penstock.HorizontalFlip()]
@@ -89,6 +88,21 @@ class NativeSamplesTest(support.FeedTest):
         for wrong in (100, -101):
             with self.assertRaisesRegex(IndexError, "the dataset|has 100 samples"):
                 samples[wrong]
+
+    def test_two_trainers_have_the_same_dataset(self):
+        text = ("import sys\nfrom penstock import _penstock as native\nfrom penstock._pydata import identity\n"
+                "from penstock._pydata.images import encoded, native_samples\n"
+                "samples = native_samples.native_samples(native.Client.connect(address=sys.argv[1]), sys.argv[2])\n"
+                "if sys.argv[4] == 'used': samples[0]\n"
+                "decoding = encoded.decoding_of(None, sys.argv[3])\n"
+                "if sys.argv[4] == 'used': decoding.spec\n"
+                "print(identity.identify(dataset=samples, decoding=decoding))")
+        one, two, other = (support.script(text, self.daemon.address, self.photographs, dtype, used)
+                           for dtype, used in (("float32", "used"), ("float32", "new"), ("float16", "new")))
+
+        self.assertIn("digest='", one)
+        self.assertEqual(one, two)
+        self.assertNotEqual(one, other)
 
     def test_names_that_are_no_text_are_read(self):
         folder = os.path.join(os.fsencode(self.folder), b"odd")

@@ -9,8 +9,9 @@ import sys
 import tempfile
 import time
 import unittest
+import warnings
 
-from datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, ids, numpy, plain, support, torch
+from datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, plain, support, torch
 
 import penstock  # noqa: E402
 from penstock.torch import DataLoader  # noqa: E402
@@ -144,9 +145,7 @@ class IterableTest(WorkersTest):
             with self.subTest(taken=taken):
                 self.assertEqual(batches(other), whole[taken:])
         with self.assertRaisesRegex(penstock.FailedPrecondition, "num_workers=2"):
-            third = self.loader(Stateful(), num_workers=3, batch_size=3)
-            third.load_state_dict(state)
-            next(iter(third))
+            self.loader(Stateful(), num_workers=3, batch_size=3).load_state_dict(state)
 
 
 class InsideTest(WorkersTest):
@@ -244,11 +243,17 @@ class ErrorTest(WorkersTest):
         self.assertEqual(next(iterator).shape, (1, 4))
 
     def test_replace(self):
-        here = self.loader(Failing([4, 6]), num_workers=0, batch_size=5, on_error="replace")
-        with self.assertWarns(penstock.BadSampleWarning):
-            expected = batches(here)
-        with self.assertWarns(penstock.BadSampleWarning):
-            self.assertEqual(batches(self.loader(Failing([4, 6]), batch_size=5, on_error="replace")), expected)
+        for keywords in ({"shuffle": True}, {"sampler": [1, 4, 6, 9, 3]}, {"sampler": [1, 4, 6, 9, 3], "persistent_workers": True}):
+            with self.subTest(**keywords):
+                loader = self.loader(Failing([4, 6]), batch_size=5, on_error="replace", **keywords)
+                keywords.pop("persistent_workers", None)
+                here = self.loader(Failing([4, 6]), num_workers=0, batch_size=5, on_error="replace", **keywords)
+                for _ in range(2):
+                    with warnings.catch_warnings(record=True) as said:
+                        warnings.simplefilter("always")
+                        expected = batches(here)
+                        self.assertEqual(batches(loader), expected)
+                self.assertEqual([each for row in expected for each in row[3] if each in (4, 6)], [])
 
 
 class ProcessesTest(WorkersTest):
@@ -311,7 +316,7 @@ class ProcessesTest(WorkersTest):
 
     def test_trainers_with_one_dataset_share_what_is_made(self):
         counted = tempfile.mkdtemp(dir=self.folder)
-        text = ("import os, sys, torch\nfrom penstock.torch import DataLoader\n"
+        text = ("import os, sys, time, torch\nfrom penstock.torch import DataLoader\n"
                 "class D(torch.utils.data.Dataset):\n"
                 "    def __len__(self): return 64\n"
                 "    def __getitem__(self, i):\n"
@@ -320,7 +325,8 @@ class ProcessesTest(WorkersTest):
                 "loader = DataLoader(D(), batch_size=4, shuffle=True, num_workers=2, timeout=60)\n"
                 "iterator = iter(loader); got = [next(iterator).tolist()]\n"
                 "print('ready', flush=True); sys.stdin.readline()\n"
-                "got += [batch.tolist() for batch in iterator]\nprint(got, flush=True); sys.stdin.readline()\n")
+                "for batch in iterator: got.append(batch.tolist()); time.sleep(0.05)\n"
+                "print(got, flush=True); sys.stdin.readline()\n")
         trainers = [subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                     for _ in range(2)]
         for trainer in trainers:
@@ -332,7 +338,7 @@ class ProcessesTest(WorkersTest):
         for trainer in trainers:
             trainer.communicate("\n")
         self.assertEqual(said[0], said[1])
-        self.assertEqual({len(open(f"{counted}/{i}").read()) for i in range(64)}, {1})
+        self.assertEqual({os.path.getsize(f"{counted}/{i}") for i in range(64)}, {1})
 
     def test_after_the_daemons_end_it_goes_on_with_the_same_batch(self):
         expected = batches(self.loader(Numbers(), num_workers=0, batch_size=2, shuffle=True))

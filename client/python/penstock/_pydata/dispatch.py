@@ -8,15 +8,15 @@ from .._steps import has_functions
 
 def class_for(cls, dataset, arguments, keywords):
     """`cls` itself for a name, a path, or an unpickled loader; else NativeLoader, or PythonLoader with the program's own
-    subclass before it. A transform with Python functions needs a PythonLoader, too."""
-    named = isinstance(dataset, (str, os.PathLike)) and not has_functions(keywords.get("transform"))
-    if dataset is None or named:
+    subclass before it. A transform with Python functions needs that, too."""
+    is_named = isinstance(dataset, (str, os.PathLike))
+    if dataset is None or (is_named and not has_functions(keywords.get("transform"))):
         return cls
     from ..torch import DataLoader
     from .loader import PythonLoader
     if cls is DataLoader:
         from . import native
-        return native.NativeLoader if native.is_chosen(dataset, arguments, keywords) else PythonLoader
+        return native.NativeLoader if not is_named and native.is_chosen(dataset, arguments, keywords) else PythonLoader
     return cls if issubclass(cls, PythonLoader) else _mixed(cls)
 
 

@@ -8,12 +8,15 @@ import torch
 from .. import _penstock as native
 from .. import _settings
 from .._base import LoaderBase
-from ..errors import BadSampleWarning, FailedPrecondition, InvalidArgument
+from .._substitutes import _outside
+from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
-from . import arguments, delivery, encoded, native_samples, plans, streams
+from . import arguments, delivery, plans, streams
 from .attributes import Attributes
+from .images import encoded, native_samples
 from .making import Recipe
 from .raised import Local, Raised
+from .replacing import Replaced, Replacing, most_bad
 from .sources import MapSource, StreamSource
 from .units import Listed
 
@@ -109,7 +112,7 @@ class PythonLoader(Attributes, DataLoader):
 
     def _static(self):
         """The digest of what must be the same where a state is loaded."""
-        order = ("streams", self.batch_size, self.num_workers) if self._order_of is None else self._order_of.words()
+        order = ("streams", self.batch_size) if self._order_of is None else self._order_of.words()
         return plans.digest("python", type(self.dataset).__qualname__, _length(self.dataset), self._batched, *order)
 
     def _identity_of_epoch(self):
@@ -139,6 +142,11 @@ class PythonLoader(Attributes, DataLoader):
                 raise InvalidArgument("the state is of the middle of an epoch of an IterableDataset without state_dict and "
                                       "load_state_dict, which alone can tell where it was; give it both (torchdata's protocol), "
                                       "or load states of an epoch's end")
+            if len(self._states) != max(1, self.num_workers):
+                count = len(self._states)
+                self._go(self._goal.epoch, 0)
+                raise FailedPrecondition(f"the state is of the middle of an epoch with {count} streams, one for each worker; give "
+                                         f"num_workers={count}")
 
     def _check_state(self):
         goal = self._goal
@@ -181,7 +189,23 @@ class PythonLoader(Attributes, DataLoader):
         if taken is None:
             return None
         self._count()
-        return taken[0], taken[2]
+        return self._noting_bad(taken[0]), taken[2]
+
+    def _noting_bad(self, batch):
+        """Warns of samples that others replace: of the first one, and each time their number has doubled."""
+        if not isinstance(batch, Replaced):
+            return batch
+        bad, most = self._bad, most_bad(_length(self.dataset))
+        bad.update(batch.bad)
+        sample, why = batch.bad[-1]
+        if len(bad) > most:
+            return Local(DataLoss(f"too many bad samples: {len(bad)} of {_length(self.dataset)} raised an exception, and at most {most} may; "
+                                  f"the last one is {sample}: {why}; repair them, or remove them"))
+        if len(bad) > self._warned:
+            self._warned = 2 * len(bad) - 1
+            warnings.warn(f"{len(bad)} samples raised an exception and were replaced by others, for example sample {sample}: {why}. Use "
+                          "on_error='raise' to stop at the first one, as torch's DataLoader does", BadSampleWarning, stacklevel=_outside())
+        return batch.batch
 
     def _begin(self):
         """Makes a source of the epoch's rest. False if this rank has no batch left."""
@@ -209,7 +233,7 @@ class PythonLoader(Attributes, DataLoader):
             units = Listed()
             units.write(plan.epoch, plan.base, plan.entries)
         recipe = self._recipe(plan, units)
-        return MapSource(plan, recipe, self._bad if self._replaces else None)
+        return MapSource(plan, recipe, Replacing(self._settings.seed) if self._replaces else None)
 
     def _recipe(self, plan, units):
         samples = None if plan.name in ("given", "units") else plan.order.samples
@@ -222,9 +246,6 @@ class PythonLoader(Attributes, DataLoader):
     def _stream_source(self, epoch, consumed):
         if self.num_workers > 0:
             return self._workers().of_streams(epoch, consumed, self._states)
-        if self._states and len(self._states) != 1:
-            raise FailedPrecondition(f"the state has {len(self._states)} streams, one for each worker; give num_workers="
-                                     f"{len(self._states)}")
         _, samples, state = self._states[0] if self._states else (0, 0, None)
         return StreamSource(self._stream_recipe(), epoch, consumed, samples, state)
 
@@ -238,12 +259,6 @@ class PythonLoader(Attributes, DataLoader):
         self._given = (self._given or 0) + 1
         if self._said_length is not None and self._given > self._said_length:
             arguments.warn_of_length(self._said_length, self._given, self.num_workers)
-        if len(self._bad) > self._warned:
-            self._warned = 2 * len(self._bad) - 1
-            sample, why = next(reversed(self._bad.items()))
-            warnings.warn(f"{len(self._bad)} samples raised an exception and were replaced by others, for example sample {sample}: "
-                          f"{why}. Use on_error='raise' to stop at the first one, as torch's DataLoader does", BadSampleWarning,
-                          stacklevel=4)
 
     def _give(self, batch):
         if isinstance(batch, (Local, Raised)):

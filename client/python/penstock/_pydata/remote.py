@@ -39,11 +39,12 @@ class Remote:
         loader = self._loader
         persistent, is_own = loader.persistent_workers, plan.entries is None and plan.drawn == 0
         if persistent and is_own and self._continues(plan):
-            return _MapSource(self, plan)
+            return _MapSource(self, plan, goes_on=True)
         self.end_session()
         self._streaming = None
-        if plan.entries is not None:
-            self._list_units(plan)
+        entries = self._listed(plan)
+        if entries is not None:
+            self._list(plan, entries)
         elif not (persistent and self._id is not None and self._board is None):
             self._choose(plan, None)
         self._open(self._options_of(plan, epochs=0 if persistent and is_own else 1))
@@ -54,9 +55,6 @@ class Remote:
         loader = self._loader
         count = loader.num_workers
         begins = states or [(stream, 0, None) for stream in range(count)]
-        if len(begins) != count:
-            raise FailedPrecondition(f"the state has {len(begins)} streams, one for each worker, and the loader {count} workers; give "
-                                     f"num_workers={len(begins)}")
         self.end_session()
         if states or self._id is None or not loader.persistent_workers:
             self._choose_random("an IterableDataset's streams belong to one trainer")
@@ -80,44 +78,59 @@ class Remote:
 
     # Which dataset it is for the daemon.
 
-    def _choose(self, plan, units):
+    def _choose(self, plan, board):
         """An id for the dataset as it is now, and what its workers do."""
-        loader = self._loader
-        recipe = loader._recipe(plan, units)
-        found = identity.identify(
-            loader._key, dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn,
-            batched=loader._batched, given_by=plan.given_by, entries=plan.entries)
+        found = self._identify(plan)
         if found.digest is None:
             self._choose_random(found.reason)
         elif found.digest != self._identity:
             self._leave_host()
             self._id, self._identity = found.digest, found.digest
-        if units is None:
+        if board is None:
             self._board = None
         if self._work is None:
-            self._work = worker.Work(loader.num_workers, loader.dataset, loader.worker_init_fn, loader._settings.seed, recipe)
+            self._work, self._board = self._work_of(plan, board), board
+
+    def _identify(self, plan):
+        """All that decides a batch's bytes, beside its place in the order."""
+        loader, recipe = self._loader, self._loader._recipe(plan, None)
+        ours = dict(batched=loader._batched, given_by=plan.given_by, entries=self._listed(plan), seed=recipe.seed,
+                    decoding=recipe.decoding, samples=recipe.samples, replaces=loader._replaces)
+        if loader._key is not None:
+            return identity.identify_key(loader._key, **ours)
+        return identity.identify(dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn, **ours)
 
     def _choose_random(self, reason):
         self._leave_host()
         _logger.debug("batches are not shared with other trainers: %s", reason)
         self._id, self._identity = uuid.uuid4().hex, None
 
-    def _list_units(self, plan):
-        """Puts the plan's units where the workers find them."""
+    def _listed(self, plan):
+        """What the workers must look up: the keys of each unit, or the order that substitutes are taken from."""
+        if plan.entries is None and self._loader._replaces and plan.name == "given":
+            return [plan.order.order.tolist()]
+        return plan.entries
+
+    def _list(self, plan, entries):
+        """Puts the entries where the workers find them."""
         loader, is_part = self._loader, plan.more or plan.base > 0
         if not (is_part or loader.persistent_workers):  # shared, if others have the same list
             board = Board()
+            board.write(ANY_EPOCH, plan.base, entries)
             self._choose(plan, board)
-            if self._work.recipe.units is board:
-                board.write(ANY_EPOCH, plan.base, plan.entries)
-                self._board = board
             return
         if self._board is None or not (plan.base > 0 or loader.persistent_workers) or not self._is_private:
             self._choose_random("its sampler may be endless, or its workers persist, so its batches are not known ahead")
             self._board, self._is_private = Board(), True
-            self._work = worker.Work(loader.num_workers, loader.dataset, loader.worker_init_fn, loader._settings.seed,
-                                     loader._recipe(plan, self._board))
-        self._board.write(plan.epoch, plan.base, plan.entries)
+            self._work = self._work_of(plan, self._board)
+        self._board.write(plan.epoch, plan.base, entries)
+
+    def _work_of(self, plan, board):
+        loader = self._loader
+        is_units = plan.entries is not None
+        return worker.Work(loader.num_workers, loader.dataset, loader.worker_init_fn, loader._settings.seed,
+                           loader._recipe(plan, board if is_units else None), replaces=loader._replaces, samples=plan.order.samples,
+                           orders=None if is_units else board)
 
     # The session.
 
@@ -223,10 +236,7 @@ class Remote:
 
     def _check_unchanged(self):
         """A host that is forked later has the dataset as it is then."""
-        loader, plan = self._loader, self._loader._plan
-        found = identity.identify(
-            loader._key, dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn,
-            batched=loader._batched, given_by=plan.given_by, entries=plan.entries)
+        found = self._identify(self._loader._plan)
         if found.digest != self._identity:
             self._session.note_host_forked()
             raise FailedPrecondition("the dataset was changed after its workers were forked, and they have ended, so the rest of the "
@@ -259,13 +269,17 @@ class Remote:
 
 
 class _MapSource:
-    def __init__(self, remote, plan):
-        self._remote, self._plan, self._step, self._steps = remote, plan, 0, plan.share.steps()
+    def __init__(self, remote, plan, goes_on=False):
+        """`goes_on`: the session has just ended the epoch before, which it tells first."""
+        self._remote, self._plan, self._step, self._steps, self._goes_on = remote, plan, 0, plan.share.steps(), goes_on
 
     def take(self):
         if self._step == self._steps:
             return None
         taken = self._remote.take()
+        if taken is None and self._goes_on:
+            taken = self._remote.take()
+        self._goes_on = False
         expected = self._plan.share.at(self._step)
         if taken is None or tuple(taken[1][2:4]) != expected[:2]:
             raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows {expected}")

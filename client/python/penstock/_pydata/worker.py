@@ -1,4 +1,5 @@
 """A Python worker: makes batches into slots of the daemon's pool, until its host or the daemon ends."""
+import array
 import faulthandler
 import functools
 import gc
@@ -14,6 +15,7 @@ from . import slot
 from .making import Making, Recipe
 from .philox import block
 from .raised import Ended, Raised
+from .replacing import Replacing
 from .seeding import WORKER, Seeds
 from .streams import Stream, StreamRecipe
 
@@ -33,6 +35,9 @@ class Work:
     seed: int
     recipe: Optional[Recipe] = None          # of a map-style dataset
     streams: Optional[StreamRecipe] = None   # of an iterable one
+    replaces: bool = False                   # samples that raise
+    samples: int = 0                         # of an epoch, for `replaces`
+    orders: Any = None                       # an order that the program drew (units.py), for `replaces`
     begins: Any = None                       # where each stream begins (units.py): (unit, samples, state)
 
 
@@ -147,13 +152,27 @@ class _Batches(_Maker):
     def __init__(self, work, worker, place):
         super().__init__(work, worker, place)
         self._making = Making(work.recipe, worker.set_row if work.recipe.units is None else None)
+        self._replacing = Replacing(work.seed) if work.replaces else None
+        self._drawn = None, None  # the epoch's order, if the program drew it
 
     def make(self, request):
-        making = self._making
+        making, replacing, work = self._making, self._replacing, self._work
+        where = request.epoch, request.ids, request.key_first, request.key_step
         try:
-            return making.batch(request.epoch, request.ids, request.key_first, request.key_step)
+            if replacing is None:
+                return making.batch(*where)
+            order = self._order(request.epoch)
+            replacing.begin(request.epoch, work.samples if order is None else len(order), order)
+            return making.replaced(*where, replacing)
         finally:
             self.at, self.row = making.at, making.row if self._work.recipe.units is None else None
+
+    def _order(self, epoch):
+        if self._work.orders is None:
+            return None
+        if self._drawn[0] != epoch:
+            self._drawn = epoch, array.array("Q", self._work.orders.keys(epoch, 0))
+        return self._drawn[1]
 
 
 class _Streams(_Maker):

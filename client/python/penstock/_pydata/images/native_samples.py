@@ -8,11 +8,11 @@ import os
 import threading
 from types import SimpleNamespace
 
-from .. import _feed
-from .._say import say_once
-from .._settings import range_of
-from .._where import where_of
-from ..errors import DataLoss, InvalidArgument
+from ... import _feed
+from ..._say import say_once
+from ..._settings import range_of
+from ..._where import where_of
+from ...errors import DataLoss, InvalidArgument
 from .encoded import Encoded
 
 _AT_ONCE = 65536  # samples in one request
@@ -49,7 +49,7 @@ def collate(samples):
     """A native loader's batch: `images, labels = batch`, or by name."""
     from torch.utils.data import default_collate
 
-    from .._torch_batch import TensorBatch
+    from ..._torch_batch import TensorBatch
     return TensorBatch(default_collate(samples))
 
 
@@ -92,7 +92,6 @@ class NativeSamples:
     def __init__(self, name, first, labeled, places):
         self.name, self.first, self.labeled = name, first, labeled
         self._places = places
-        self._files = _Files()
 
     def __len__(self):
         return len(self._places.file)
@@ -102,7 +101,7 @@ class NativeSamples:
             raise IndexError(f"index {index} is out of range; {self.name!r} has {len(self)} samples")
         place, there = index % len(self), self._places
         path = there.path(place)
-        data = self._files.read(path, int(there.offset[place]), int(there.bytes[place]))
+        data = _files.read(path, int(there.offset[place]), int(there.bytes[place]))
         sample = self.first + place
         image = Encoded(data, name=f"sample {sample}, {os.fsdecode(path)!r}", sample=sample)
         return {"image": image, "label": int(there.label[place])} if self.labeled else {"image": image}
@@ -112,7 +111,7 @@ class NativeSamples:
 
 
 class _Files:
-    """Reads parts of files. Keeps shards open, since many samples lie in each."""
+    """Reads parts of files, for all datasets of this process. Keeps shards open, since many samples lie in each."""
 
     def __init__(self):
         self._begin()
@@ -121,13 +120,6 @@ class _Files:
         self._open = collections.OrderedDict()  # path: descriptor; the one used last at the end
         self._lock = threading.Lock()
         self._process = os.getpid()
-
-    def __reduce__(self):
-        return _Files, ()
-
-    def __del__(self):
-        for descriptor in self._open.values():
-            os.close(descriptor)
 
     def read(self, path, offset, size):
         """DataLoss: the file is not the one that was indexed, or cannot be read."""
@@ -170,3 +162,6 @@ def _read(descriptor, path, offset, size):
         parts.append(part)
         left -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+_files = _Files()
