@@ -16,9 +16,7 @@ using ::testing::SizeIs;
 
 class MadeBatchesTest : public ::testing::Test {
  protected:
-  std::vector<uint32_t> HowOftenMade() const {
-    return {script_.made.begin(), script_.made.end()};
-  }
+  std::vector<uint32_t> HowOftenMade() const { return {script_.made.begin(), script_.made.end()}; }
 
   DaemonProcess daemon_{{}};
   Script& script_ = Script::Shared();

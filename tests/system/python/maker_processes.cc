@@ -108,8 +108,8 @@ int RunHost(const std::string& address, const std::string& token, pid_t trainer,
 }  // namespace
 
 Script& Script::Shared() {
-  void* memory = ::mmap(nullptr, sizeof(Script), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, sizeof(Script), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return *new (memory) Script();
 }
 
@@ -140,9 +140,7 @@ MadeContent Read(const Batch& batch) {
 }
 
 PythonTrainer::PythonTrainer(const std::string& address, Script& script)
-    : address_(address),
-      script_(script),
-      client_(Client::Connect({.address = address}).OrDie()) {}
+    : address_(address), script_(script), client_(Client::Connect({.address = address}).OrDie()) {}
 
 PythonTrainer::~PythonTrainer() { EndHosts(); }
 
@@ -167,9 +165,7 @@ SessionOptions PythonTrainer::Options(uint32_t batch_size, uint32_t workers) con
   return options;
 }
 
-Session PythonTrainer::Open(const SessionOptions& options) {
-  return client_.Open(options).OrDie();
-}
+Session PythonTrainer::Open(const SessionOptions& options) { return client_.Open(options).OrDie(); }
 
 void PythonTrainer::ForkHost(const std::string& token) {
   int life[2];

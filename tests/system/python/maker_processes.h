@@ -56,9 +56,9 @@ class PythonTrainer {
   // All batches until the end of the data.
   std::vector<MadeContent> Drain(Session& session);
 
-  size_t hosts() const { return hosts_.size(); }           // forked so far
-  pid_t host() const { return hosts_.back().pid; }         // the last one
-  void EndHosts();                                         // through their life sockets
+  size_t hosts() const { return hosts_.size(); }    // forked so far
+  pid_t host() const { return hosts_.back().pid; }  // the last one
+  void EndHosts();                                  // through their life sockets
 
   static std::string Dataset() {
     return "python:id=test,samples=" + std::to_string(Script::kSamples);
