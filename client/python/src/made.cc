@@ -1,5 +1,7 @@
 #include "client/python/src/made.h"
 
+#include <cstddef>
+#include <span>
 #include <utility>
 
 #include "client/python/src/gil.h"

@@ -161,6 +161,12 @@ absl::Status CheckPython(const SessionOptions& options) {
         absl::StrCat("SessionOptions: 'device' of a Python dataset: got '", options.device,
                      "', expected 'host'; copy its batches to the GPU yourself"));
   }
+  if (AsksForDecoding(options) || !options.fields.empty()) {
+    return absl::InvalidArgumentError(
+        "SessionOptions: crops, flips, colours and fields are not for a Python dataset, whose "
+        "batches "
+        "are as its workers make them; leave them out");
+  }
   if (options.python->timeout < std::chrono::milliseconds(0)) {
     return absl::InvalidArgumentError(absl::StrCat("SessionOptions: 'python.timeout': got ",
                                                    options.python->timeout.count(),
@@ -194,8 +200,12 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   feed.set_dataset(options.dataset);
   feed.set_order(ToOrder(options.order));
   feed.set_seed(SeedOf(options));
-  SetDecoding(options, *feed.mutable_image());
-  feed.set_image_by_default(!AsksForDecoding(options));
+  if (options.python) {
+    SetPython(*options.python, *feed.mutable_python());
+  } else {
+    SetDecoding(options, *feed.mutable_image());
+    feed.set_image_by_default(!AsksForDecoding(options));
+  }
   for (const FieldRequest& field : options.fields) {
     v1::FieldRequest& to = *feed.add_fields();
     to.set_name(field.name);
@@ -203,7 +213,6 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
     to.set_as_stored(field.as_stored);
   }
   SetSamples(options, feed);
-  if (options.python) SetPython(*options.python, *feed.mutable_python());
   request.set_rank(options.rank);
   request.set_world_size(options.world_size);
   request.set_batch_size(options.batch_size);

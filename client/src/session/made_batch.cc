@@ -1,8 +1,9 @@
 // MadeBatch, and what a batch needs for it.
-#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -254,6 +254,7 @@ EngineViews Engine::views() const {
                       .statistics = statistics_,
                       .drain = drain_,
                       .worker_count = worker_count_,
+                      .hosts = hosts_,
                       .max_sessions = opener_.admission().max_sessions,
                       .status = status(),
                       .now = now_});

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "server/feed/fill/runs.h"
 #include "server/feed/sessions/session_info.h"
 
 namespace penstock::feed {
@@ -93,6 +94,8 @@ SessionInfo EngineViews::MakeInfo(uint64_t id, const SessionRecord& session) con
   SessionInfo info = MakeSessionInfo(id, session, of_.sessions.ViewOf(id));
   info.phase = PhaseOf(id, session);
   info.state = InWords(info.phase, of_.dispatch.StallOf(*session.feed, of_.now), of_.now);
+  if (info.phase == SessionPhase::kDecoding && ToFillPath(session.feed->spec) == FillPath::kPython)
+    info.state = "making batches in Python";
   return info;
 }
 
@@ -109,11 +112,18 @@ bool EngineViews::AnyWaitsForItsSource(const Feed& feed) const {
   });
 }
 
+uint32_t EngineViews::PythonWorkersOf(const Feed& feed) const {
+  const auto found = of_.hosts.supplies().find(feed.dataset.get());
+  return found == of_.hosts.supplies().end() ? 0 : found->second->workers();
+}
+
 // A stall delays nobody while batches are still ready.
 FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   auto stall = of_.dispatch.StallOf(feed, of_.now);
   if (stall && !AnyWaitsForItsSource(feed)) stall.reset();
-  return of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
+  const bool in_python = ToFillPath(feed.spec) == FillPath::kPython;
+  const uint32_t workers = in_python ? PythonWorkersOf(feed) : of_.workers.count();
+  return of_.statistics.ToFigures(feed, workers, stall, of_.now);
 }
 
 std::vector<SessionInfo> EngineViews::Sessions() const {
@@ -143,7 +153,11 @@ absl::StatusOr<SessionProgress> EngineViews::Progress(uint64_t peer, uint64_t id
   progress.samples_per_second = of_.statistics.rows_per_second();
   progress.sessions = static_cast<uint32_t>(of_.sessions.trainers());
   progress.phase = PhaseOf(id, *session);
-  AddWorkers(of_.workers.View(now), *session->feed->dataset->dataset, now, progress);
+  if (ToFillPath(session->feed->spec) == FillPath::kPython) {
+    progress.workers = progress.workers_running = PythonWorkersOf(*session->feed);
+  } else {
+    AddWorkers(of_.workers.View(now), *session->feed->dataset->dataset, now, progress);
+  }
   if (const auto stall = of_.dispatch.StallOf(*session->feed, now)) {
     progress.stalled = now - stall->since;
     progress.stalled_reason = stall->reason;

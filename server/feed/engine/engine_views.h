@@ -22,6 +22,7 @@
 #include "server/feed/sessions/session_table.h"
 #include "server/feed/stats/views.h"
 #include "server/pool/pool.h"
+#include "server/pyworkers/hosts.h"
 #include "server/workers/supervisor.h"
 
 namespace penstock::feed {
@@ -40,6 +41,7 @@ struct Viewed {
   const Statistics& statistics;
   const Drain& drain;
   const WorkerCount& worker_count;
+  const pyworkers::Hosts& hosts;
   uint32_t max_sessions = 0;
   absl::Status status;    // not OK: why nothing is delivered any more
   base::TimePoint now{};  // of the current pass
@@ -80,6 +82,8 @@ class EngineViews {
   FeedInfo MakeInfo(const FeedBook::Entry& entry, const Feed& feed, const FeedView& counts) const;
   SessionPhase PhaseOf(uint64_t id, const SessionRecord& session) const;
   bool AnyWaitsForItsSource(const Feed& feed) const;
+  // How many Python workers its dataset's host has, or is to have.
+  uint32_t PythonWorkersOf(const Feed& feed) const;
   std::vector<GpuInfo> GpuInfos() const;
 
   const Viewed of_;

@@ -35,6 +35,18 @@ FlowVerdict Decoding(const FlowFigures& figures) {
               Workers(more), " would hide it")};
 }
 
+// How busy Python workers are is not known. A window is as long as they are many, and longer.
+FlowVerdict Making(const FlowFigures& figures) {
+  if (figures.workers == 0)
+    return {Bottleneck::kMaking, 0,
+            "making batches in Python is the bottleneck: its workers are only starting"};
+  const uint32_t more = MoreWorkers(figures);
+  return {Bottleneck::kMaking, more,
+          absl::StrCat("making batches in Python is the bottleneck: ",
+                       figures.starved > kMostStarved ? "at least " : "", Workers(more),
+                       " (num_workers) would hide it")};
+}
+
 FlowVerdict Reading(const FlowFigures& figures) {
   return {Bottleneck::kReading, 0,
           absl::StrCat("reading is the bottleneck: readers wait for the storage ",
@@ -49,12 +61,6 @@ FlowVerdict Carrying(const FlowFigures& figures) {
           absl::StrCat("reading is the bottleneck: the threads that copy stored rows are ",
                        Percent(figures.readers_busy),
                        " busy; faster storage or more source.carriers would hide it")};
-}
-
-FlowVerdict Making() {
-  return {Bottleneck::kDecoding, 0,
-          "the Python workers are the bottleneck: more of them (num_workers), or a faster "
-          "__getitem__ and collate_fn, would hide it"};
 }
 
 FlowVerdict Window() {
@@ -80,7 +86,7 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          Percent(figures.copying / figures.starved),
                          " of the time that trainers slept; a greater device depth hides short "
                          "waits")};
-  if (figures.fill_path == FillPath::kPython) return Making();
+  if (figures.fill_path == FillPath::kPython) return Making(figures);
   if (figures.fill_path == FillPath::kRowCopiers)
     return figures.readers_busy >= base::kBusy ? Carrying(figures) : Window();
   if (std::max(figures.workers_busy, figures.readers_busy) < base::kBusy) return Window();

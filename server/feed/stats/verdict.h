@@ -14,7 +14,7 @@ struct FlowFigures {
   FillPath fill_path = FillPath::kWorkers;
   double starved = 0;        // fraction of time that its trainers slept without a batch
   double copying = 0;        // of that, while a full batch was being copied to the GPU
-  uint32_t workers = 0;      // the daemon's
+  uint32_t workers = 0;      // the daemon's; for kPython, the dataset's Python workers
   double workers_busy = 0;   // 0 … 1
   double readers_busy = 0;   // 0 … 1: the workers' readers, or the row copiers
   base::Duration stalled{};  // how long its source has not answered; 0: no session waits for it
@@ -25,6 +25,7 @@ enum class Bottleneck {
   kUnknown,
   kTrainer,
   kDecoding,
+  kMaking,  // by Python workers
   kReading,
   kSource,
   kCopying,
@@ -33,8 +34,9 @@ enum class Bottleneck {
 
 struct FlowVerdict {
   Bottleneck bottleneck = Bottleneck::kUnknown;
-  uint32_t more_workers = 0;  // for kDecoding: how many more would remove the bottleneck
-  std::string words;          // for display
+  uint32_t more_workers =
+      0;              // for kDecoding and kMaking: how many more would remove the bottleneck
+  std::string words;  // for display
 };
 
 FlowVerdict Judge(const FlowFigures& figures);

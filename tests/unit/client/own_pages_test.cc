@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
-#include <vector>
 
 #include "common/posix/memory.h"
 

@@ -126,6 +126,7 @@ TEST(RequestTest, APythonDatasetsBatchesAreDescribed) {
                               .digest = 0xD16E57,
                               .replace_bad_samples = true};
 
+  EXPECT_FALSE(MakeOpenRequest(options, {}, 0).feed().has_image());
   const v1::PythonFeed python = MakeOpenRequest(options, {}, 0).feed().python();
 
   EXPECT_EQ(python.max_batch_bytes(), 1u << 20);
@@ -144,6 +145,12 @@ TEST(RequestTest, APythonDatasetIsDeliveredToHostMemoryAlone) {
   EXPECT_TRUE(absl::IsInvalidArgument(CheckPython(options)));
   options.device = "host";
   EXPECT_TRUE(CheckPython(options).ok());
+  options.flip_probability = 0.5;
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckPython(options)));
+  options.flip_probability = 0;
+  options.fields = {{.name = "text"}};
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckPython(options)));
+  options.fields.clear();
   options.python->timeout = std::chrono::milliseconds(-1);
   EXPECT_TRUE(absl::IsInvalidArgument(CheckPython(options)));
 }

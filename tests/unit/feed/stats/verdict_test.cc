@@ -11,6 +11,7 @@ using ::testing::StartsWith;
 
 constexpr auto kWorkers = FillPath::kWorkers;
 constexpr auto kRowCopiers = FillPath::kRowCopiers;
+constexpr auto kPython = FillPath::kPython;
 
 struct Case {
   const char* what;
@@ -56,6 +57,16 @@ const Case kTable[] = {
      Bottleneck::kDecoding,
      18,
      "decoding is the bottleneck: at least 18 more workers would hide it"},
+    {"Python workers that cannot keep up",
+     {.has_data = true, .fill_path = kPython, .starved = 0.5, .workers = 4},
+     Bottleneck::kMaking,
+     4,
+     "making batches in Python is the bottleneck: 4 more workers (num_workers) would hide it"},
+    {"Python workers for which nobody has asked",
+     {.has_data = true, .fill_path = kPython, .starved = 1},
+     Bottleneck::kMaking,
+     0,
+     "making batches in Python is the bottleneck: its workers are only starting"},
     {"readers wait while workers idle",
      {.has_data = true, .starved = 0.4, .workers = 2, .workers_busy = 0.12, .readers_busy = 0.95},
      Bottleneck::kReading,
