@@ -64,7 +64,7 @@ absl::StatusOr<size_t> SizeOf(const Fd& fd) {
 
 absl::StatusOr<Mapping> Mapping::Map(const Fd& fd, size_t bytes, Access access) {
   const int protection = access == Access::kReadOnly ? PROT_READ : PROT_READ | PROT_WRITE;
-  return MapPart(fd, 0, bytes, protection, MAP_SHARED | MAP_NORESERVE);
+  return MapPart(fd, 0, bytes, protection, MAP_SHARED);
 }
 
 // Without MAP_NORESERVE the kernel refuses large private mappings.

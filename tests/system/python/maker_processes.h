@@ -61,7 +61,7 @@ class PythonTrainer {
   void EndHosts();                                  // through their life sockets
 
   static std::string Dataset() {
-    return "python:id=test,samples=" + std::to_string(Script::kSamples);
+    return "python:id=7e57,samples=" + std::to_string(Script::kSamples);
   }
 
  private:

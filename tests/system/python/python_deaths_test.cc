@@ -53,7 +53,7 @@ TEST_F(PythonDeathsTest, TwoDeathsOverABatchFailTheFeedInWords) {
 
   const Status failure = Failure(trainer_, session);
 
-  EXPECT_THAT(failure.message(), HasSubstr("sample 9 of 'python:id=test,samples=64'"));
+  EXPECT_THAT(failure.message(), HasSubstr("sample 9 of 'python:id=7e57,samples=64'"));
   EXPECT_THAT(failure.message(), HasSubstr("signal 9"));
 }
 
