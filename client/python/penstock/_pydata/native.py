@@ -104,7 +104,7 @@ class NativeLoader(DataLoader):
         given = inspect.signature(DataLoader.__init__).bind(None, dataset, batch_size, shuffle, sampler, None, num_workers, *arguments,
                                                             **keywords).arguments
         for name in ("self", "dataset", "transform", "batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context",
-                     "fail_on_bad_sample"):
+                     "fail_on_bad_sample", "num_workers", "persistent_workers"):  # the daemon's own workers decode
             given.pop(name, None)
         _settings.one_of(on_error, ("raise", "replace"), "on_error")
         prefetch = PREFETCH if prefetch_factor is None else _settings.positive(prefetch_factor, "prefetch_factor")

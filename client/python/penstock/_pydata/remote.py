@@ -6,7 +6,7 @@ from .. import _penstock as native
 from .. import __version__
 from .._patience import Opening, while_gone
 from .._say import _logger
-from ..errors import FailedPrecondition, Internal, Unavailable
+from ..errors import FailedPrecondition, Internal, PermissionDenied, Unavailable
 from . import hosts, identity, slot, worker
 from .order import Given
 from .raised import Ended, Raised
@@ -191,7 +191,13 @@ class Remote:
         def attempt():
             if self._client is None:
                 self._client = _feed.connect(settings)
-            return self._client.open(options)
+            try:
+                return self._client.open(options)
+            except PermissionDenied:  # $PENSTOCK_ADDRESS names a system daemon, which has nothing to do with Python
+                if settings.address or self._served or self._client.is_private:
+                    raise
+                self._client = _feed.connect_private(settings)
+                return self._client.open(options)
 
         errors = Opening(self._served, _feed.is_addressed(settings))
         self._session = while_gone(attempt, settings.reconnect, lambda error: errors.may_pass(error, self._client))

@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 
 from .. import _penstock as native
 from ..errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable
-from . import slot
+from . import arena, slot
 from .making import Making, Recipe
 from .philox import block
 from .raised import Ended, Raised
@@ -89,6 +89,7 @@ def _prepare_torch(work, place):
                            "and collate_fn, and give device='cuda' to the loader")
 
     torch.cuda._lazy_init = refuse
+    arena.install(torch)
 
 
 class _Maker:
@@ -98,6 +99,11 @@ class _Maker:
         self._work, self._worker, self._place = work, worker, place
         self._failed = None  # what worker_init_fn raised, for the first batch
         self.at, self.row = "", None
+        torch = sys.modules.get("torch")
+        made_by = (work.recipe or work.streams).collate_fn
+        self._arena = None
+        if torch is not None and made_by is torch.utils.data.default_collate:
+            self._arena = arena.Arena(self._more_room)
 
     def begin(self):
         function = self._work.worker_init_fn
@@ -109,43 +115,54 @@ class _Maker:
             self._failed = self._raised(error, "in worker_init_fn")
 
     def answer(self, request):
-        rows = len(request.ids)
+        rows, self._room = len(request.ids), request.room
         failed, self._failed = self._failed, None
         if failed is None:
             try:
-                self._write(slot.measure(self.make(request)), request)
+                self._make(request)
                 return
             except Unavailable:
                 raise
             except BaseException as error:
                 failed = self._raised(error, self.at)
         row = rows if self.row is None else self.row
-        self._worker.raised(min(row, rows), self._fit(failed, request))
+        self._worker.raised(min(row, rows), self._fit(failed))
 
     def make(self, request):
         raise NotImplementedError
 
-    def _write(self, plan, request):
-        self._worker.done(plan.write(self._room(plan.nbytes, request)))
+    def _make(self, request):
+        place = self._arena
+        if place is None:
+            plan = slot.measure(self.make(request))
+        else:
+            place.begin(self._room)
+            with place:
+                plan = slot.measure(self.make(request), place)
+        self._worker.done(plan.write(self._room_for(plan.nbytes)))
+        self._room = None
 
-    def _room(self, needed, request):
-        room = request.room
-        if needed <= len(room):
-            return room
-        self.at, self.row = f"when it had made a batch of {needed} bytes", None
-        return self._worker.ask_for_room(needed, _ROOM_SECONDS)
+    def _room_for(self, needed):
+        if needed > len(self._room):
+            self.at, self.row = f"when it had made a batch of {needed} bytes", None
+            self._more_room(needed)
+        return self._room
+
+    def _more_room(self, needed):
+        self._room = self._worker.ask_for_room(needed, _ROOM_SECONDS)
+        return self._room
 
     def _raised(self, error, at):
         return Raised(error, f"in DataLoader worker process {self._place}, {at}")
 
-    def _fit(self, failed, request):
+    def _fit(self, failed):
         """Writes an exception, shortened if there is no more room. Returns the bytes that it takes."""
         plan = slot.measure(failed)
         try:
-            return plan.write(self._room(plan.nbytes, request))
+            return plan.write(self._room_for(plan.nbytes))
         except ResourceExhausted:
             failed.shorten(_LEAST_TEXT)
-            return slot.measure(failed).write(request.room)
+            return slot.measure(failed).write(self._room)
 
 
 class _Batches(_Maker):
