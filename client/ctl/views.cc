@@ -173,8 +173,31 @@ std::string Show(const v1::ListSessionsResponse& sessions) {
   return table.Text();
 }
 
+std::string ShowPython(const v1::ListWorkersResponse& workers) {
+  Table table({{"PYTHON WORKER", kRight},
+               {"PID", kRight},
+               {"HOST", kRight},
+               {"BATCHES", kRight},
+               {"RESTARTS", kRight},
+               {"MEMORY", kRight},
+               {"BUSY FOR", kRight},
+               {"STATE"},
+               {"DATASET"},
+               {"LAST END"}});
+  for (const v1::PythonWorkerStatus& worker : workers.python_workers()) {
+    table.Add({absl::StrCat(worker.place()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
+               worker.host_pid() == 0 ? "" : absl::StrCat(worker.host_pid()),
+               Count(worker.batches()), Count(worker.restarts()),
+               worker.resident_bytes() == 0 ? "" : base::FormatBytes(worker.resident_bytes()),
+               worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), worker.state(),
+               worker.dataset(), worker.last_end()});
+  }
+  return table.Text();
+}
+
 std::string Show(const v1::ListWorkersResponse& workers) {
-  if (workers.workers_size() == 0) return "no worker is running\n";
+  const bool python = workers.python_workers_size() > 0;
+  if (workers.workers_size() == 0) return python ? ShowPython(workers) : "no worker is running\n";
   Table table({{"WORKER", kRight},
                {"PID", kRight},
                {"USER", kRight},
@@ -190,7 +213,7 @@ std::string Show(const v1::ListWorkersResponse& workers) {
                worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), worker.state(),
                worker.reading()});
   }
-  return table.Text();
+  return python ? absl::StrCat(table.Text(), "\n", ShowPython(workers)) : table.Text();
 }
 
 std::string Show(const v1::ListDatasetsResponse& datasets) {

@@ -24,6 +24,13 @@ std::optional<base::Duration> CpuTimeOf(pid_t process) {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
+std::optional<uint64_t> ResidentBytesOf(pid_t process) {
+  std::ifstream file(absl::StrCat("/proc/", process, "/statm"));
+  uint64_t all = 0, resident = 0;  // pages
+  if (!(file >> all >> resident)) return std::nullopt;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 // "PID (NAME) STATE …"; a name may contain anything.
 char StateOf(pid_t process) {
   std::ifstream file(absl::StrCat("/proc/", process, "/stat"));

@@ -22,6 +22,9 @@ bool IsPidfd(const Fd& fd);
 // The CPU time of all threads of a process so far; nullopt if the process is gone. Never waits.
 std::optional<base::Duration> CpuTimeOf(pid_t process);
 
+// Memory of a process that is in use, shared or not; nullopt if it is gone. Reads /proc.
+std::optional<uint64_t> ResidentBytesOf(pid_t process);
+
 // The state of a process as /proc shows it: 'R', 'S', 'D' (waits for storage), 'T' (stopped), 'Z'
 // and so on; '?' if it is unknown. Never waits.
 char StateOf(pid_t process);

@@ -232,4 +232,11 @@ bool DatasetSupply::IsOver(base::TimePoint now) const {
          lost_.empty() && now - unused_since_ >= kKeepUnusedHost;
 }
 
+void DatasetSupply::View(std::vector<PyWorkerView>& views) const {
+  if (supplier_ == nullptr) return;
+  const size_t first = views.size();
+  supplier_->View(views);
+  for (size_t i = first; i < views.size(); ++i) views[i].dataset = called_;
+}
+
 }  // namespace penstock::pyworkers

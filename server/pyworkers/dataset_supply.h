@@ -61,6 +61,8 @@ class DatasetSupply {
   void Collect(base::TimePoint now, MakerNews& news);
   void Tick(base::TimePoint now);
 
+  // Of its present host.
+  void View(std::vector<PyWorkerView>& views) const;
   HostState state() const { return life_.state(); }
   const Supplier* supplier() const { return supplier_.get(); }
   // No session, host or item is left, and it was of no use for kKeepUnusedHost.

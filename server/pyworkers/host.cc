@@ -65,6 +65,15 @@ uint32_t Host::StartAt(uint32_t place) const {
   return place < places_.size() ? places_[place].life.start() : 0;
 }
 
+void Host::View(std::vector<PyWorkerView>& views) const {
+  for (uint32_t i = 0; i < places_.size(); ++i) {
+    const WorkerPlace& place = places_[i];
+    PyWorkerView view = {.place = i, .state = place.life.state(), .starts = place.life.start()};
+    if (place.worker) view.in_hand_since = place.worker->in_hand_since();
+    if (view.starts > 0) views.push_back(std::move(view));
+  }
+}
+
 size_t Host::Headroom() const {
   size_t headroom = 0;
   for (uint32_t i = 0; i < places_.size(); ++i) headroom += HeadroomAt(i);

@@ -22,6 +22,7 @@
 #include "server/pyworkers/make_item.h"
 #include "server/pyworkers/place_state.h"
 #include "server/pyworkers/py_worker.h"
+#include "server/pyworkers/py_worker_view.h"
 #include "server/workers/event_set.h"
 
 namespace penstock::pyworkers {
@@ -62,6 +63,9 @@ class Host {
   void Dismiss(absl::Status why);
   // The last start that was asked for at a place; 0: none yet.
   uint32_t StartAt(uint32_t place) const;
+
+  // Adds a view of each place that was used, as far as the host knows.
+  void View(std::vector<PyWorkerView>& views) const;
 
   // How many more items its workers can be given now, together and at one place.
   size_t Headroom() const;

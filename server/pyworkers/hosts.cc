@@ -91,4 +91,10 @@ void Hosts::Tick(base::TimePoint now) {
   std::erase_if(supplies_, [now](const auto& entry) { return entry.second->IsOver(now); });
 }
 
+std::vector<PyWorkerView> Hosts::View() const {
+  std::vector<PyWorkerView> views;
+  for (const auto& [dataset, supply] : supplies_) supply->View(views);
+  return views;
+}
+
 }  // namespace penstock::pyworkers

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -58,6 +59,9 @@ class Hosts final : public BatchMakers {
   // Handles time-outs, restarts and what is no longer used. Call it about every 100 ms, after
   // Collect.
   void Tick(base::TimePoint now);
+
+  // All workers of present hosts, by dataset and place.
+  std::vector<PyWorkerView> View() const;
 
   // By dataset.
   using Supplies = std::map<DatasetRef, std::unique_ptr<DatasetSupply>>;

@@ -43,6 +43,10 @@ class PyWorker {
   // How many more items it can be given now.
   size_t Headroom() const;
   size_t in_hand() const { return given_.size(); }
+  // When it got the oldest of them; unset: it has none.
+  std::optional<base::TimePoint> in_hand_since() const {
+    return given_.empty() ? std::nullopt : std::optional(given_.front().given);
+  }
   // **Requires**: Headroom() > 0.
   void Submit(const MakeItem& item, base::TimePoint now);
   // Answers a RoomNeed; see ChannelEndpoint::GiveRoom. Does nothing if the item has ended.

@@ -52,6 +52,7 @@ absl::Status Supplier::WorkerEntered(const Newcomer& worker) {
   PENSTOCK_ASSIGN_OR_RETURN(const ChannelEndpoint* channel,
                             host_->WorkerEntered(*worker.worker, worker.process));
   workers_.emplace(worker.peer, *worker.worker);
+  shown_[worker.worker->place].pid = worker.pid;
   const absl::Status sent = Send(worker.peer, shm::DoorwayKind::kChannel, ChannelEndpoint::kBytes,
                                  {channel->memory().get(), channel->event_to_worker().get(),
                                   channel->event_to_daemon().get()});
@@ -113,7 +114,23 @@ void Supplier::End(MakeResult result, MakerNews& news) {
     return;
   }
   in_hand_.erase(result.id);
+  if (result.end == MakeEnd::kMade) ++shown_[given.place].batches;
   news.results.push_back(std::move(result));
+}
+
+void Supplier::View(std::vector<PyWorkerView>& views) const {
+  const size_t first = views.size();
+  host_->View(views);
+  for (size_t i = first; i < views.size(); ++i) {
+    PyWorkerView& view = views[i];
+    view.host_pid = pid_;
+    view.last_death = last_death(view.place);
+    const auto found = shown_.find(view.place);
+    if (found == shown_.end()) continue;
+    view.batches = found->second.batches;
+    const bool lives = view.state == PlaceState::kEntered || view.state == PlaceState::kReady;
+    if (lives) view.pid = found->second.pid;
+  }
 }
 
 void Supplier::Report(MakeResult result, const PyWorkerDeath& death, MakerNews& news) {

@@ -68,6 +68,8 @@ class Supplier {
   // most kAwaitWords later.
   void Collect(base::TimePoint now, MakerNews& news);
   void Tick(base::TimePoint now) { host_->Tick(now); }
+  // Adds a view of each of its workers, without the dataset.
+  void View(std::vector<PyWorkerView>& views) const;
   // How the last worker at a place ended; empty: none did.
   const std::string& last_death(uint32_t place) const;
 
@@ -80,6 +82,7 @@ class Supplier {
            const Surroundings& surroundings)
       : number_(number),
         peer_(host.peer),
+        pid_(host.pid),
         trainer_(trainer),
         token_(host.token),
         surroundings_(surroundings) {}
@@ -89,7 +92,14 @@ class Supplier {
   void Report(MakeResult result, const PyWorkerDeath& death, MakerNews& news);
   void NoteDeath(const PyWorkerDeath& death, MakerNews& news);
 
-  const uint64_t number_, peer_, trainer_;
+  // What is only for display.
+  struct Shown {
+    pid_t pid = 0;
+    uint64_t batches = 0;
+  };
+  const uint64_t number_, peer_;
+  const pid_t pid_;
+  const uint64_t trainer_;
   const HostToken token_;
   const Surroundings& surroundings_;
   std::unique_ptr<Host> host_;
@@ -99,6 +109,7 @@ class Supplier {
   std::map<uint32_t, std::vector<MakeResult>> dead_;
   std::vector<MakeResult> unsent_;  // their workers could not be sent the segment
   std::map<uint32_t, std::string> last_deaths_;
+  std::map<uint32_t, Shown> shown_;  // by place
 };
 
 }  // namespace penstock::pyworkers

@@ -290,6 +290,9 @@ v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& 
     }
     *response.add_workers() = ReportWorker(view, now);
   }
+  if (MaySee(viewer, ::geteuid()))
+    for (const pyworkers::PyWorkerView& view : engine.views().PythonWorkers())
+      *response.add_python_workers() = ReportPythonWorker(view, now);
   return response;
 }
 

@@ -210,8 +210,12 @@ void Service::ListSessions(const rpc::Permit& permit,
 }
 
 void Service::ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorkersResponse> done) {
+  const auto with_memory = [done = std::move(done)](absl::StatusOr<v1::ListWorkersResponse> all) {
+    if (all.ok()) AddMemory(*all);
+    done(std::move(all));
+  };
   Ask<v1::ListWorkersResponse>(
-      std::move(done), [viewer = ToOpener(permit)](feed::Engine& engine, base::TimePoint now) {
+      with_memory, [viewer = ToOpener(permit)](feed::Engine& engine, base::TimePoint now) {
         return ReportWorkers(engine, viewer, now);
       });
 }

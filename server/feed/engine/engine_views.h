@@ -71,6 +71,7 @@ class EngineViews {
   std::vector<workers::WorkerView> Workers(base::TimePoint now) const {
     return of_.workers.View(now);
   }
+  std::vector<pyworkers::PyWorkerView> PythonWorkers() const { return of_.hosts.View(); }
   // "auto, 1 to 8", or "fixed".
   std::string WorkersPolicy() const { return of_.worker_count.policy(); }
   // The samples whose rows are in slots of feeds over this dataset, each once; may include others.

@@ -135,5 +135,26 @@ TEST_F(MadeBatchesTest, ASystemDaemonHasNoPythonDatasets) {
   EXPECT_FALSE(client.Open(trainer.Options()).ok());
 }
 
+TEST_F(MadeBatchesTest, OperatorsSeeThePythonWorkers) {
+  Session session = trainer_.Open(trainer_.Options());
+  trainer_.Drain(session);
+
+  const v1::ListWorkersResponse all = daemon_.Workers();
+
+  ASSERT_EQ(all.python_workers_size(), 2);
+  uint64_t batches = 0;
+  for (const v1::PythonWorkerStatus& worker : all.python_workers()) {
+    EXPECT_THAT(worker.dataset(), HasSubstr("python:id="));
+    EXPECT_GT(worker.pid(), 0);
+    EXPECT_GT(worker.host_pid(), 0);
+    EXPECT_EQ(worker.state(), "idle");
+    EXPECT_EQ(worker.restarts(), 0u);
+    EXPECT_GT(worker.resident_bytes(), 0u);
+    EXPECT_EQ(worker.last_end(), "");
+    batches += worker.batches();
+  }
+  EXPECT_EQ(batches, Script::kSamples / 4);
+}
+
 }  // namespace
 }  // namespace penstock::testing

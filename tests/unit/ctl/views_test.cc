@@ -253,5 +253,29 @@ TEST(JsonTest, EveryFieldIsThereUnderItsNameInTheContract) {
   EXPECT_EQ(json.back(), '\n');
 }
 
+TEST(PythonWorkersViewTest, EachIsALineWithItsMemoryAndItsLastEnd) {
+  v1::ListWorkersResponse workers;
+  v1::PythonWorkerStatus& worker = *workers.add_python_workers();
+  worker.set_place(3);
+  worker.set_pid(4242);
+  worker.set_host_pid(4200);
+  worker.set_batches(17);
+  worker.set_restarts(1);
+  worker.set_resident_bytes(uint64_t{300} << 20);
+  worker.set_state("making");
+  worker.set_dataset("python:id=ab,samples=9");
+  worker.set_last_end("killed by signal 11 (Segmentation fault)");
+
+  const std::string alone = Show(workers);
+  workers.add_workers()->set_state("idle");
+  const std::string both = Show(workers);
+
+  for (const std::string& text : {alone, both})
+    for (const char* part : {"PYTHON WORKER", "4242", "4200", "17", "300 MiB", "making",
+                             "python:id=ab,samples=9", "killed by signal 11"})
+      EXPECT_THAT(text, ::testing::HasSubstr(part));
+  EXPECT_THAT(both, ::testing::HasSubstr("READING"));
+}
+
 }  // namespace
 }  // namespace penstock::ctl
