@@ -4,8 +4,10 @@
 # the GPL: the wheel has our own (server/decode/no_jbig).
 set(tree ${CMAKE_INSTALL_PREFIX}/penstock)
 file(GLOB programs ${tree}/bin/*)
+file(GLOB decoder ${tree}/_decode*.so)
 
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${programs} LIBRARIES ${tree}/lib/libpenstock.so.1
+     MODULES ${decoder}
      RESOLVED_DEPENDENCIES_VAR needed UNRESOLVED_DEPENDENCIES_VAR missing
      PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|stdc\\+\\+|gcc_s)\\.so"
                          "^libjbig\\.so"

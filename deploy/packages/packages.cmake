@@ -20,10 +20,13 @@ if(PENSTOCK_HAS_PYTHON)
   get_target_property(suffix penstock_python SUFFIX)
   if(suffix STREQUAL debians_suffix)
     list(APPEND CPACK_COMPONENTS_ALL python)
-    add_dependencies(packaged penstock_python penstock_python_stub)
+    add_dependencies(packaged penstock_python penstock_python_stub penstock_python_decode
+      penstock_python_decode_stub)
     set(module lib/python3/dist-packages/penstock)
-    # Installed as a file and not as a target: stage.cmake removes its search path.
-    install(FILES $<TARGET_FILE:penstock_python> ${PROJECT_BINARY_DIR}/python/penstock/_penstock.pyi
+    # Installed as files and not as targets: stage.cmake removes their search paths.
+    install(FILES $<TARGET_FILE:penstock_python> $<TARGET_FILE:penstock_python_decode>
+            ${PROJECT_BINARY_DIR}/python/penstock/_penstock.pyi
+            ${PROJECT_BINARY_DIR}/python/penstock/_decode.pyi
             DESTINATION ${module} COMPONENT python EXCLUDE_FROM_ALL)
     install(DIRECTORY client/python/penstock/ DESTINATION ${module} COMPONENT python EXCLUDE_FROM_ALL
             FILES_MATCHING REGEX "/[^/]+\\.pyi?$" PATTERN py.typed PATTERN __pycache__ EXCLUDE)

@@ -80,8 +80,15 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
 }
 
 std::optional<Decoder::Size> Decoder::ReadSize(std::span<const std::byte> file, const Spec& spec) {
-  if (state_->ReadHeader(file, spec.exif) != Fault::kNone) return std::nullopt;
-  return Size{state_->reader->width(), state_->reader->height()};
+  Size size;
+  if (ReadHeader(file, spec.exif, &size) != Fault::kNone) return std::nullopt;
+  return size;
+}
+
+Fault Decoder::ReadHeader(std::span<const std::byte> file, Exif exif, Size* size) {
+  if (Fault fault = state_->ReadHeader(file, exif); fault != Fault::kNone) return fault;
+  *size = {state_->reader->width(), state_->reader->height()};
+  return Fault::kNone;
 }
 
 Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {

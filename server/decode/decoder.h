@@ -30,6 +30,8 @@ class Decoder {
     uint32_t width = 0, height = 0;
   };
   std::optional<Size> ReadSize(std::span<const std::byte> file, const Spec& spec);
+  // The same, or the fault.
+  base::Fault ReadHeader(std::span<const std::byte> file, Exif exif, Size* size);
 
  private:
   struct State;

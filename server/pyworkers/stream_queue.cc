@@ -13,7 +13,7 @@ void StreamQueue::Add(const MakeItem& item) {
 }
 
 // A unit that does not follow the last one begins another iteration, which any process can do.
-StreamQueue::Taken StreamQueue::Take(uint32_t place, const ProcessName& process) {
+StreamQueue::Taken StreamQueue::Take(uint32_t place, const MakerName& process) {
   const auto found = waiting_.find(place);
   PENSTOCK_CHECK(found != waiting_.end());
   MakeItem item = std::move(found->second.front());
@@ -21,10 +21,10 @@ StreamQueue::Taken StreamQueue::Take(uint32_t place, const ProcessName& process)
   if (found->second.empty()) waiting_.erase(found);
   --size_;
 
-  const Progress next = {.feed = item.part->feed,
-                         .epoch = item.request.epoch,
-                         .unit = item.part->unit,
-                         .process = process};
+  const StreamProgress next = {.feed = item.part->feed,
+                               .epoch = item.request.epoch,
+                               .unit = item.part->unit,
+                               .process = process};
   const auto known = progress_.find(place);
   const bool goes_on = known != progress_.end() && known->second.feed == next.feed &&
                        known->second.epoch == next.epoch && known->second.unit < next.unit;

@@ -19,10 +19,10 @@
 namespace penstock::pyworkers {
 
 // A process at a place: its host's number, and which start it is. Never used again.
-struct ProcessName {
+struct MakerName {
   uint64_t host = 0;
   uint32_t start = 0;
-  auto operator<=>(const ProcessName&) const = default;
+  auto operator<=>(const MakerName&) const = default;
 };
 
 class StreamQueue {
@@ -41,18 +41,18 @@ class StreamQueue {
     MakeItem item;
     bool is_lost = false;
   };
-  Taken Take(uint32_t place, const ProcessName& process);
+  Taken Take(uint32_t place, const MakerName& process);
   // Takes all, in no order.
   std::deque<MakeItem> TakeAll();
 
  private:
   // How far a place is.
-  struct Progress {
+  struct StreamProgress {
     uint64_t feed = 0, epoch = 0, unit = 0;
-    ProcessName process;
+    MakerName process;
   };
   std::map<uint32_t, std::deque<MakeItem>> waiting_;  // by place; none is empty
-  std::map<uint32_t, Progress> progress_;
+  std::map<uint32_t, StreamProgress> progress_;
   size_t size_ = 0;
 };
 

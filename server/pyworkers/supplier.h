@@ -57,7 +57,7 @@ class Supplier {
 
   size_t Headroom() const { return host_->Headroom(); }
   size_t HeadroomAt(uint32_t place) const { return host_->HeadroomAt(place); }
-  ProcessName ProcessAt(uint32_t place) const { return {number_, host_->StartAt(place)}; }
+  MakerName ProcessAt(uint32_t place) const { return {number_, host_->StartAt(place)}; }
   // Gives the item to the worker with the least to do. **Requires**: Headroom() > 0.
   void Submit(const MakeItem& item, base::TimePoint now) { Submit(host_->Idlest(), item, now); }
   // **Requires**: HeadroomAt(place) > 0.

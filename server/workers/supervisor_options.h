@@ -22,7 +22,7 @@ inline constexpr uint32_t kMaxWorkers = 1024;
 inline constexpr size_t kMaxLoose = 128;
 
 struct SupervisorOptions {
-  uint32_t count = 1;        // workers
+  uint32_t count = 1;  // workers
   // Workers start with their first rows rather than at once. Then it shows late if they cannot.
   bool start_when_needed = false;
   std::string program = {};  // empty: penstock-worker in the folder of the running program

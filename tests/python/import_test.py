@@ -49,10 +49,10 @@ def package():
 
 
 def libraries():
-    """Returns the extension, and the client library that the loader finds for the extension."""
-    extension = next(package().glob("_penstock*.so"))
+    """Returns the extension, the decoder's, and the client library that the loader finds for the first."""
+    extension, decoder = (next(package().glob(f"{name}*.so")) for name in ("_penstock", "_decode"))
     listed = subprocess.run(["ldd", str(extension)], check=True, capture_output=True, text=True).stdout
-    return [extension, pathlib.Path(re.search(r"libpenstock\.so\.1 => (\S+)", listed).group(1))]
+    return [extension, decoder, pathlib.Path(re.search(r"libpenstock\.so\.1 => (\S+)", listed).group(1))]
 
 
 def exported(library):
@@ -67,10 +67,11 @@ class SymbolsTest(unittest.TestCase):
             with self.subTest(library.name):
                 self.assertEqual([name for name in exported(library) if FOREIGN.search(name)], [])
 
-    def test_the_extension_shows_its_initialiser_and_the_library_its_public_classes(self):
-        extension, library = libraries()
+    def test_the_extensions_show_their_initialisers_and_the_library_its_public_classes(self):
+        extension, decoder, library = libraries()
 
         self.assertEqual(exported(extension), ["PyInit__penstock"])
+        self.assertEqual(exported(decoder), ["PyInit__decode"])
         names = exported(library)
         self.assertTrue(any("Session" in name for name in names))
         self.assertEqual([name for name in names if "N8penstock6client" in name], [])

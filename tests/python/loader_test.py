@@ -222,7 +222,7 @@ class LoaderTest(LoaderFixture):
             with self.subTest(words=words):
                 with self.assertRaises(ValueError) as caught:
                     self.loader(**keywords)
-                self.assertRegex(str(caught.exception), words.replace("TypeError", "Penstock reads the files itself"))
+                self.assertRegex(str(caught.exception), words.replace("TypeError", "with __getitem__"))
 
     def test_transforms_that_cannot_be_are_refused(self):
         for make in (lambda: penstock.RandomResizedCrop(0), lambda: penstock.RandomResizedCrop(scale=(0, 1)),

@@ -72,6 +72,12 @@ class WheelTest(unittest.TestCase):
         self.assertIn("fed 100", said)
         return pathlib.Path(re.search(r"fed 100 (\S+)", said).group(1)).parent
 
+    def check_decoder(self, python):
+        """Imports the decoder from another folder: it finds its libraries in the wheel."""
+        said = run(python, "-c", "from penstock import _decode\n"
+                   "print(_decode.Decoder(1024, 1024, 10).shape(b'GIF87a', _decode.Spec.whole()))", cwd="/")
+        self.assertEqual(said.strip(), "truncated")
+
     def check_libraries(self, package):
         binaries = [*package.glob("*.so"), *package.glob("lib/*"), *package.glob("bin/*")]
         self.assertTrue({"penstockd", "penstock-worker", "penstock-indexer", "penstockctl", "libpenstock.so.1"} <=
@@ -91,11 +97,14 @@ class WheelTest(unittest.TestCase):
         if python is None:
             self.skipTest("there is no Python 3.12 with its headers")
 
-        package = self.feed(self.install(python), "penstock", "penstock.Loader")
+        installed = self.install(python)
+        self.check_decoder(installed)
+        package = self.feed(installed, "penstock", "penstock.Loader")
 
         self.assertTrue((package / "_penstock.abi3.so").exists())
+        self.assertTrue((package / "_decode.abi3.so").exists())
         self.check_libraries(package)
-        for beside in ("py.typed", "_penstock.pyi", "_pydata/slot.py"):
+        for beside in ("py.typed", "_penstock.pyi", "_decode.pyi", "_pydata/slot.py"):
             self.assertTrue((package / beside).exists())
         self.assertIn("class Session", (package / "_penstock.pyi").read_text())
 

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,9 +60,17 @@ struct BadSamples {
   std::string path = {}, reason = {};  // of one of them; empty if there is none
 };
 
+// A part of a file. An offset of 0 means the whole file.
+struct SampleExtent {
+  std::string file;  // its path, not escaped
+  uint64_t offset = 0, bytes = 0;
+};
+
 struct SampleInfo {
   std::string path;  // where the sample's bytes are, for display
   int64_t label = 0;
+  // Where the encoded image lies; nullopt if it is not the bytes of a part of a file.
+  std::optional<SampleExtent> extent = {};
 };
 
 // A connection to one daemon. It reconnects when the daemon comes back.

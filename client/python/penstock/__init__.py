@@ -14,10 +14,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "errors": ("BadSampleWarning", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
-    "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "RandomResizedCrop", "Resize"),
+    "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "Python", "RandomResizedCrop",
+                   "Resize"),
+    "_pydata.images.encoded": ("Encoded",),
     "array": ("Array",),
     "fields": ("Field",),
     "loader": ("Loader",),
+    "_pydata.seeding": ("rng",),
     "sampling": ("ShuffleWindow", "WeightedSampler"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

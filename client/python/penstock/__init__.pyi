@@ -1,3 +1,5 @@
+from ._pydata.images.encoded import Encoded as Encoded
+from ._pydata.seeding import rng as rng
 from .array import Array as Array
 from .errors import BadSampleWarning as BadSampleWarning
 from .errors import DataLoss as DataLoss
@@ -19,6 +21,7 @@ from .transforms import ExifTranspose as ExifTranspose
 from .transforms import Grayscale as Grayscale
 from .transforms import HorizontalFlip as HorizontalFlip
 from .transforms import Normalize as Normalize
+from .transforms import Python as Python
 from .transforms import RandomResizedCrop as RandomResizedCrop
 from .transforms import Resize as Resize
 

@@ -66,6 +66,10 @@ class LoaderBase:
     @property
     def dataset(self):
         """The dataset: its name, length, classes and paths."""
+        return self._stored
+
+    @property
+    def _stored(self):
         if self._dataset is None:
             self._opening(self._describe)
         return self._dataset
@@ -88,7 +92,7 @@ class LoaderBase:
         """Number of batches of this rank in a whole epoch; exact."""
         if isinstance(self._sampling, BatchSampler):
             return self._sampling.batches()
-        return self._batches(self.dataset.epoch_samples if self._sampling is None else len(self._sampling))
+        return self._batches(self._stored.epoch_samples if self._sampling is None else len(self._sampling))
 
     def _batches(self, left):
         settings = self._settings
@@ -98,7 +102,7 @@ class LoaderBase:
     def _samples_of_rank(self):
         """Number of samples of this rank in a whole epoch, if the remainder rule determines it."""
         settings = self._settings
-        total = self.dataset.epoch_samples if self._sampling is None else len(self._sampling)
+        total = self._stored.epoch_samples if self._sampling is None else len(self._sampling)
         size, world_size = settings.batch_size, settings.rank.world_size
         if settings.remainder == "pad_ranks":
             return -(-total // world_size)
@@ -219,7 +223,7 @@ class LoaderBase:
     def _begin(self):
         """Opens a session. False if this rank has no batch left in the epoch."""
         self._describe()
-        samples = self.dataset.epoch_samples if self._order is None else len(self._order)
+        samples = self._stored.epoch_samples if self._order is None else len(self._order)
         if self._batches(samples - self._at.consumed) == 0:
             return False
         self._open()
@@ -263,8 +267,8 @@ class LoaderBase:
 
     def _open(self):
         self._end_session()
-        if self.dataset.decoded and not self._settings.plan.has_geometry:
-            raise InvalidArgument(f"the photographs of {self.dataset.name!r} have different sizes, and the transform does "
+        if self._stored.decoded and not self._settings.plan.has_geometry:
+            raise InvalidArgument(f"the photographs of {self._stored.name!r} have different sizes, and the transform does "
                                   "not give them one size; use RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
         self._check_images()
         self._check_order()
@@ -278,13 +282,13 @@ class LoaderBase:
     def _check_order(self):
         """Refuses a sampler or shuffle for synthetic rows, which only come in the order of their numbers."""
         asked = "a sampler" if self._sampling is not None else "shuffle" if self._settings.shuffle else None
-        if self.dataset.kind == "synthetic" and asked is not None:
-            raise InvalidArgument(f"{self.dataset.name!r} makes its rows in the order of their numbers, and {asked} would "
+        if self._stored.kind == "synthetic" and asked is not None:
+            raise InvalidArgument(f"{self._stored.name!r} makes its rows in the order of their numbers, and {asked} would "
                                   "change nothing: they are noise in any order; leave it out")
 
     def _check_images(self):
         """Refuses options about images if the dataset has none that Penstock finishes."""
-        dataset, asked = self.dataset, self._settings.of_images
+        dataset, asked = self._stored, self._settings.of_images
         if not dataset.decoded and dataset.row_shape is not None:
             self._check_channels(dataset.row_shape[2])
         if dataset.decoded or dataset.row_shape is not None or not asked:
@@ -298,7 +302,7 @@ class LoaderBase:
         normalize = self._settings.plan.normalize
         if normalize is not None and len(normalize.mean) not in (1, channels):
             raise InvalidArgument(f"Normalize has {len(normalize.mean)} numbers for mean and std, and the images of "
-                                  f"{self.dataset.name!r} have {channels} channel{'s' * (channels > 1)}; give one number for each")
+                                  f"{self._stored.name!r} have {channels} channel{'s' * (channels > 1)}; give one number for each")
 
     def _end_session(self):
         self._end_epoch()

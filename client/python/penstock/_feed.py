@@ -31,6 +31,16 @@ def connect(settings):
     return client
 
 
+def connect_private(settings):
+    """This user's private daemon, although $PENSTOCK_ADDRESS names another one, which is read again by everything else."""
+    address = os.environ.pop("PENSTOCK_ADDRESS", None)
+    try:
+        return connect(settings)
+    finally:
+        if address is not None:
+            os.environ["PENSTOCK_ADDRESS"] = address
+
+
 def resolve(client, settings):
     """(the dataset's name, whether this client's daemon is the one to ask for it), for settings with `beside`.
 

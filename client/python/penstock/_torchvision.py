@@ -36,11 +36,11 @@ class Reading:
     def follow(self, transform):
         if transform is None:
             return
-        parts = _parts(transform)
+        parts = parts_of(transform)
         if parts is not None:
             for part in parts:
                 self.follow(part)
-        elif _root(transform) != "torchvision":
+        elif root_of(transform) != "torchvision":
             self.steps.append(transform)
             self.own_normalize = self.own_normalize or isinstance(transform, transforms.Normalize)
         else:
@@ -185,19 +185,25 @@ class Reading:
         pass
 
 
-def _root(transform):
+def root_of(transform):
+    """The package that a transform's class comes from."""
     return type(transform).__module__.split(".")[0]
+
+
+def is_known(transform):
+    """Whether Penstock has this transform of torchvision's, or looks into it."""
+    return type(transform).__name__ in _KNOWN
 
 
 def _is_v2(transform):
     return ".v2." in type(transform).__module__ + "."
 
 
-def _parts(transform):
+def parts_of(transform):
     """The steps of a sequence of transforms; None for a single one."""
     if isinstance(transform, (list, tuple)):
         return transform
-    name, root = type(transform).__name__, _root(transform)
+    name, root = type(transform).__name__, root_of(transform)
     if root == "torchvision" and name == "Compose":
         _refuse_changed(transform, name, {"transforms"})
         return transform.transforms

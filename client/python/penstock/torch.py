@@ -11,6 +11,7 @@ from . import _feed, _sampling, _settings, _tensors, ranks
 from ._base import LoaderBase
 from ._batch import Batch
 from ._say import say_once
+from ._pydata.dispatch import class_for as _class_for
 from ._torch_attributes import Attributes, BatchSampler, Sampler, explain
 from ._torch_batch import SAMPLE_ID, VALID, TensorBatch, add_row_info
 from .errors import FailedPrecondition, InvalidArgument
@@ -28,19 +29,26 @@ class DataLoader(Attributes, LoaderBase):
     """An iterable of batches: `images, labels = batch`, or `batch["image"]`, `batch["label"]`; and
     `batch.sample_ids`, `batch.position`, `batch.valid_rows`.
 
-    The arguments are torch's, with its meaning and defaults, except that `dataset` is a name or a path, and `transform` is
-    given here. Images are float32 NCHW in [0, 1], as from ToTensor, unless the transform's own steps, or `dtype` and
+    `dataset`: a name, a path, or any dataset that torch's DataLoader takes, whose batches then have the structure that torch
+    gives them (client/python/README.md, "Any Python dataset"). What follows is about names and paths.
+
+    The arguments are torch's, with its meaning and defaults, except that `transform` is given here. Images are float32 NCHW in [0, 1], as from ToTensor, unless the transform's own steps, or `dtype` and
     `layout`, change that; `dtype="uint8"` leaves them unscaled. `prefetch_factor` is the number of batches kept ready.
     `in_order` is always true. `fields`: further fields of each sample, by name (penstock.fields); tokens are int64.
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
+
+    def __new__(cls, dataset=None, *arguments, **keywords):
+        return super().__new__(_class_for(cls, dataset, arguments, keywords))
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                  collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
                  multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
                  pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
-                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False):
+                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None, native="auto",
+                 on_error=None, max_batch_bytes=None):
+        _refuse_python_only(key=key, native=None if native == "auto" else native, on_error=on_error, max_batch_bytes=max_batch_bytes)
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
         explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
                 persistent_workers=persistent_workers)
@@ -101,7 +109,7 @@ class DataLoader(Attributes, LoaderBase):
         timeout = settings.timeout or None
         has_image, labeled = _tensors.has_image(session), session.labeled
         image_bytes = rows * height * width * channels * torch.empty((), dtype=dtype).element_size()
-        others = _tensors.of(session, settings, _tokens_type if self.dataset.kind == "tokens" else _known_type)
+        others = _tensors.of(session, settings, _tokens_type if self._stored.kind == "tokens" else _known_type)
         empty, take_into = torch.empty, session.take_into
         float_bytes, row_info = _floats_of_bytes(settings) if settings.unscaled and has_image else None, self._row_info
         if row_info and {SAMPLE_ID, VALID} & {tensor.name for tensor in others}:
@@ -190,6 +198,12 @@ def _seed(seed, generator):
             raise InvalidArgument("seed and generator are both given; give one of them")
         return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
     return 0 if seed is None else seed
+
+
+def _refuse_python_only(**arguments):
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidArgument(f"{name} is for datasets of Python objects, and this is a name or a path; leave it out")
 
 
 def _refuse(**arguments):

@@ -15,11 +15,13 @@ torchvision's is refused.
 """
 import math
 from dataclasses import dataclass
-from typing import Sequence, Tuple, Union
+from typing import Any, Callable, Sequence, Tuple, Union
 
 from .errors import InvalidArgument
 
-__all__ = ["ExifTranspose", "Grayscale", "RandomResizedCrop", "Resize", "CenterCrop", "HorizontalFlip", "Normalize"]
+__all__ = ["ExifTranspose", "Grayscale", "RandomResizedCrop", "Resize", "CenterCrop", "HorizontalFlip", "Normalize", "Python"]
+
+INPUTS = ("array", "pil", "tensor")
 
 Size = Union[int, Sequence[int]]
 
@@ -129,6 +131,31 @@ class Normalize:
         object.__setattr__(self, "std", std)
 
 
+@dataclass(frozen=True)
+class Python:
+    """A function of yours that changes an image between Penstock's steps; a plain function in a list of steps means
+    Python(function).
+
+    It gets, as `input` says, a NumPy array of bytes (height, width, channels), a Pillow image ("pil"), or a uint8 tensor
+    (channels, height, width) ("tensor"), and returns one of these. Its random numbers are seeded for each sample. It may
+    also return floats, as an array or a tensor; then nothing may follow that changes numbers.
+    """
+
+    fn: Callable[..., Any]
+    input: str = "array"
+
+    def __post_init__(self):
+        if not callable(self.fn):
+            raise InvalidArgument(f"Python: {self.fn!r} cannot be called; give a function of an image")
+        if self.input not in INPUTS:
+            raise InvalidArgument(f"Python: input is {self.input!r}; known are {', '.join(map(repr, INPUTS))}")
+
+    @property
+    def name(self):
+        """For messages."""
+        return getattr(self.fn, "__qualname__", type(self.fn).__name__)
+
+
 def _channels(values):
     try:
         return tuple(float(value) for value in values)
@@ -160,12 +187,20 @@ _STAGES = {ExifTranspose: (0, "upright"), Grayscale: (1, "gray"), RandomResizedC
            Resize: (2, "center_crop"), HorizontalFlip: (3, "flip"), Normalize: (3, "normalize")}
 
 
+def is_native(step):
+    """Whether a step is one of Penstock's own, which need no Python."""
+    return type(step) in _STAGES
+
+
 def plan_of(transform):
-    """The plan for a transform: None, one step, a list of them, or torchvision's."""
+    """The plan for a transform: None, one step, a list of them, or torchvision's. Without Python functions: _steps.py."""
     from ._torchvision import read
     steps, dtype, scaled = read(transform)
     plan, place = {}, 0
     for step, behind in _paired(steps):
+        if isinstance(step, Python):
+            raise InvalidArgument(f"the transform has the Python function {step.name}, and only penstock.torch.DataLoader runs "
+                                  "those; apply it to the finished batch")
         if type(step) not in _STAGES:
             raise InvalidArgument(f"Penstock does not know the transform {step!r}; it supports {_ORDER}. Apply others to the "
                                   "finished batch, which is already on your device")

@@ -89,6 +89,24 @@ nb::list Samples(Client& client, const std::string& dataset, const std::vector<u
   return pairs;
 }
 
+// (path as bytes, offset, bytes, label) of each sample's image; None where it is no part of a file.
+nb::list Extents(Client& client, const std::string& dataset, const std::vector<uint64_t>& ids) {
+  Result<std::vector<SampleInfo>> infos = [&] {
+    const WithoutGil released;
+    return client.Samples(dataset, ids);
+  }();
+  nb::list extents;
+  for (const SampleInfo& info : ValueOf(std::move(infos))) {
+    if (!info.extent) {
+      extents.append(nb::none());
+      continue;
+    }
+    const auto& [file, offset, bytes] = *info.extent;
+    extents.append(nb::make_tuple(nb::bytes(file.data(), file.size()), offset, bytes, info.label));
+  }
+  return extents;
+}
+
 }  // namespace
 
 void BindClient(nb::module_& module) {
@@ -106,7 +124,10 @@ void BindClient(nb::module_& module) {
            "SHA-256 of all content, in hexadecimal; the daemon reads every byte for it")
       .def("bad", &Bad, nb::arg("dataset"),
            "(number of samples that could not be used so far, path and reason of one of them)")
-      .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each sample");
+      .def("samples", &Samples, nb::arg("dataset"), nb::arg("ids"), "(path, label) of each sample")
+      .def("extents", &Extents, nb::arg("dataset"), nb::arg("ids"),
+           "(file's path as bytes, offset, bytes, label) of each sample's encoded image; offset 0 "
+           "means the whole file; None if the image is not the bytes of a part of a file");
 }
 
 }  // namespace penstock::python

@@ -96,6 +96,12 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
                                       std::move(gpu));
 }
 
+std::optional<SampleExtent> ToExtent(const v1::SampleDescription& sample) {
+  if (!sample.has_offset()) return std::nullopt;
+  return SampleExtent{sample.file().empty() ? sample.path() : sample.file(), sample.offset(),
+                      sample.bytes()};
+}
+
 Shape ToRowShape(const v1::DescribeDatasetResponse& dataset) {
   if (!dataset.has_row_shape()) return {};
   const v1::RowShape& shape = dataset.row_shape();
@@ -210,7 +216,7 @@ Result<std::vector<SampleInfo>> Client::Samples(const std::string& dataset,
     const auto response = (*connection)->DescribeSamples(dataset, some);
     if (!response.ok()) return client::ToPublic(response.status());
     for (const v1::SampleDescription& sample : response->samples())
-      samples.push_back({sample.path(), sample.label()});
+      samples.push_back({sample.path(), sample.label(), ToExtent(sample)});
     ids = ids.subspan(some.size());
   }
   return samples;

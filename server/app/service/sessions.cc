@@ -18,6 +18,13 @@ rpc::ImageRowShape ToRowShape(const source::RowLayout& layout) {
   return {image->shape[0], image->shape[1], image->shape[2]};
 }
 
+std::optional<rpc::SampleDescription::FilePart> FindImage(const source::Dataset& dataset,
+                                                          uint64_t sample) {
+  std::optional<source::Extent> extent = dataset.extent(sample);
+  if (!extent) return std::nullopt;
+  return rpc::SampleDescription::FilePart{std::move(extent->file), extent->offset, extent->bytes};
+}
+
 }  // namespace
 
 rpc::DatasetDescription ToDescription(const std::string& name, const feed::DatasetState& state,
@@ -54,7 +61,7 @@ absl::StatusOr<std::vector<rpc::SampleDescription>> ToDescriptions(
       return absl::InvalidArgumentError(absl::StrCat("dataset '", name, "' has no sample ", id,
                                                      "; it has ", range.first, " to ",
                                                      range.first + (range.count - 1)));
-    descriptions.push_back({opened.FindPath(id), opened.label(id)});
+    descriptions.push_back({opened.FindPath(id), opened.label(id), FindImage(opened, id)});
   }
   return descriptions;
 }

@@ -1,6 +1,8 @@
 #include "server/feed/fill/made_batches.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -43,14 +45,23 @@ std::string HowOf(const pyworkers::MakeResult& result) {
   return result.words.empty() ? how : absl::StrCat(how, "; its last words: ", result.words);
 }
 
-pyworkers::StreamPart PartOf(const FeedSpec& spec, const Feed& feed, const RowTask& task) {
+bool ReplacesBadSamples(const Feed& feed) {
+  return feed.spec.python && feed.spec.python->replace_bad_samples;
+}
+
+// Whether a fault of one row ends with another sample in its place.
+bool IsReplaced(const Feed& feed, const pyworkers::MakeResult& result, uint32_t rows) {
+  return ReplacesBadSamples(feed) && result.row && *result.row < rows;
+}
+
+pyworkers::StreamPart ToPart(const FeedSpec& spec, const Feed& feed, const RowTask& task) {
   const uint64_t unit = PlannedAt(spec, {.epoch = task.epoch, .place = task.index});
   return {.feed = feed.id.value(),
           .stream = static_cast<uint32_t>(unit % spec.python->streams),
           .unit = unit};
 }
 
-FillTimes TimesOf(const pyworkers::MakeResult& result) {
+FillTimes ToTimes(const pyworkers::MakeResult& result) {
   const base::TimePoint begun = std::max(result.given, result.ended - result.taken);
   return {.given = result.given,
           .read_begin = begun,
@@ -66,6 +77,8 @@ absl::StatusOr<pyworkers::MakeItem> MadeBatches::Begin(const FillJob& job) {
   const FeedSpec& spec = job.feed->spec;
   PENSTOCK_RETURN_IF_ERROR(GrantFirst(job));
   WriteNotes(task, *job.feed, *job.place);
+  std::vector<uint64_t> samples;
+  PENSTOCK_RETURN_IF_ERROR(Replace(job, samples));
   const pool::SlotPlace& place = *job.place;
   const uint64_t most = MostBytes(*job.feed, place);
   pyworkers::MakeItem item = {.id = next_item_++};
@@ -83,11 +96,30 @@ absl::StatusOr<pyworkers::MakeItem> MadeBatches::Begin(const FillJob& job) {
   request.ids_offset = static_cast<uint32_t>(place.layout.ids_offset);
   request.data_offset = static_cast<uint32_t>(place.layout.made_offset);
   if (spec.python && spec.python->streams > 0) {
-    item.part = PartOf(spec, *job.feed, task);
+    item.part = ToPart(spec, *job.feed, task);
     request.stream = item.part->stream;
   }
-  in_flight_.emplace(item.id, InFlight{.task = task, .feed = job.feed});
+  in_flight_.emplace(item.id,
+                     InFlight{.task = task, .feed = job.feed, .samples = std::move(samples)});
   return item;
+}
+
+// Writes into the slot which samples stand in for quarantined ones.
+absl::Status MadeBatches::Replace(const FillJob& job, std::vector<uint64_t>& samples) {
+  if (!ReplacesBadSamples(*job.feed)) return absl::OkStatus();
+  RowTask row = job.task;
+  row.attempt = 0;
+  for (uint32_t i = 0; i < job.task.rows; ++i, ++row.index) {
+    const std::optional<uint64_t> sample = SampleFor(*job.feed, row);
+    if (!sample)
+      return absl::DataLossError(absl::StrCat(
+          "dataset '", job.feed->called,
+          "': no substitute is left for its bad samples; repair them, or do not replace them"));
+    samples.push_back(*sample);
+  }
+  std::memcpy(job.place->data + job.place->layout.ids_offset, samples.data(),
+              samples.size() * sizeof(uint64_t));
+  return absl::OkStatus();
 }
 
 absl::Status MadeBatches::GrantFirst(const FillJob& job) {
@@ -129,7 +161,11 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
       break;
     case pyworkers::MakeEnd::kRaised:
       ++raised_;
-      ended.keep = Keep::kNo;
+      if (IsReplaced(*batch.feed, result, batch.task.rows)) {
+        ended = Quarantine(batch, *result.row, base::Fault::kRaised, "");
+      } else {
+        ended.keep = Keep::kNo;
+      }
       break;
     case pyworkers::MakeEnd::kStrike:
       ended = Died(batch, result);
@@ -141,7 +177,7 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
       ended.end = FillEnd::kLost;
       ended.feed_failed = absl::UnavailableError(absl::StrCat(
           "worker process ",
-          batch.feed->spec.python ? PartOf(batch.feed->spec, *batch.feed, batch.task).stream : 0,
+          batch.feed->spec.python ? ToPart(batch.feed->spec, *batch.feed, batch.task).stream : 0,
           " of the iterable dataset '", batch.feed->called, "' died (", HowOf(result),
           "); its stream cannot be continued by another; iterate it from its beginning"));
       break;
@@ -150,7 +186,7 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
   ended.sample =
       PlannedAt(batch.feed->spec, {.epoch = batch.task.epoch, .place = batch.task.index});
   ended.cost = result.taken;
-  ended.times = TimesOf(result);
+  ended.times = ToTimes(result);
   return ended;
 }
 
@@ -158,6 +194,35 @@ uint32_t MadeBatches::DeathsOver(const RowTask& task) const {
   const auto found = struck_.find(task.slot);
   if (found == struck_.end() || found->second.generation != task.generation) return 0;
   return found->second.deaths;
+}
+
+// Another sample replaces it when the batch is made again.
+FillOutcome MadeBatches::Quarantine(const InFlight& batch, uint32_t row, base::Fault fault,
+                                    const std::string& how) {
+  DatasetState& dataset = *batch.feed->dataset;
+  const uint32_t user = batch.task.user.value();
+  const uint64_t sample = batch.samples[row];
+  const std::string path = dataset.dataset->path(sample);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  dataset.quarantine.Add(
+      {.sample = sample,
+       .path = path,
+       .fault = fault,
+       .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
+       .attempts = 1,
+       .stamp = dataset.dataset->stamp(sample),
+       .users = {user}});
+  FaultPolicy& policy = dataset.PolicyOf(user);
+  policy.OnRefused(sample);
+  FillOutcome ended = {.task = batch.task, .feed = batch.feed, .end = FillEnd::kAgain};
+  ended.bad_sample = absl::DataLossError(
+      absl::StrCat("sample ", sample, " of '", batch.feed->called, "' (", path,
+                   "): ", std::string(base::FaultName(fault)), how.empty() ? "" : ": ", how));
+  ended.feed_failed = policy.Exhausted();
+  ended.quarantine_grew = true;
+  if (ended.feed_failed.ok() && !dataset.quarantine.Contains(sample, user))
+    ended.feed_failed = base::Annotate(ended.bad_sample, "the quarantine is full");
+  return ended;
 }
 
 // Tried once more, on another process; never again.
@@ -169,6 +234,11 @@ FillOutcome MadeBatches::Died(const InFlight& batch, const pyworkers::MakeResult
     return ended;
   }
   struck_.erase(batch.task.slot);
+  if (IsReplaced(*batch.feed, result, batch.task.rows)) {
+    const bool is_slow = result.cause == pyworkers::KillCause::kNoProgress;
+    return Quarantine(batch, *result.row,
+                      is_slow ? base::Fault::kTimeout : base::Fault::kWorkerCrashed, HowOf(result));
+  }
   ended.end = FillEnd::kLost;
   ended.feed_failed = absl::DataLossError(
       absl::StrCat(WhatOf(*batch.feed, batch.task, result.row), ": ", deaths,

@@ -2,7 +2,8 @@
 // much memory a batch may have, and what follows when a worker dies over one.
 //
 // A task is a whole batch. Its samples' ids are written into the slot before a worker gets it; they
-// are the worker's list of what to make.
+// are the worker's list of what to make. If bad samples are replaced, quarantined ones are not on
+// it.
 //
 // **Ownership**: owns what is known of the batches in progress. **Thread safety**: the runner's
 // thread only.
@@ -15,7 +16,9 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
+#include "common/base/fault.h"
 #include "common/base/status.h"
 #include "server/feed/core/core.h"
 #include "server/feed/fill/filler.h"
@@ -31,8 +34,8 @@ class MadeBatches {
 
   // The item for a task. While it is in progress, it keeps the feed alive.
   //
-  // **Errors**: ResourceExhausted if the pool has no memory even for an error. Then it is not in
-  // progress.
+  // **Errors**: ResourceExhausted if the pool has no memory even for an error; DataLoss if so many
+  // samples are quarantined that no substitute is found. Then it is not in progress.
   absl::StatusOr<pyworkers::MakeItem> Begin(const FillJob& job);
   // How many bytes a batch in progress may have from now on: at least what it needs, if the feed
   // and the pool allow that, else as many as before.
@@ -49,6 +52,7 @@ class MadeBatches {
   struct InFlight {
     RowTask task;
     std::shared_ptr<Feed> feed;
+    std::vector<uint64_t> samples = {};  // of its rows, if bad ones are replaced
   };
   // A batch over which workers died.
   struct Struck {
@@ -56,7 +60,10 @@ class MadeBatches {
     uint32_t deaths = 0;
   };
   absl::Status GrantFirst(const FillJob& job);
+  static absl::Status Replace(const FillJob& job, std::vector<uint64_t>& samples);
   uint32_t DeathsOver(const RowTask& task) const;
+  static FillOutcome Quarantine(const InFlight& batch, uint32_t row, base::Fault fault,
+                                const std::string& how);
   FillOutcome Died(const InFlight& batch, const pyworkers::MakeResult& result);
 
   pool::Pool& pool_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,12 @@ struct Selection {
   bool operator==(const Selection&) const = default;
 };
 
+// A part of a file. An offset of 0 means the whole file.
+struct Extent {
+  std::string file;  // its path, absolute, not escaped
+  uint64_t offset = 0, bytes = 0;
+};
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -73,6 +80,8 @@ class Dataset {
   // As path(), but with the sample's own name where only its file contains that. Reads the file, so
   // it may block.
   virtual std::string FindPath(uint64_t sample) const { return path(sample); }
+  // Where the sample's encoded image lies. Nullopt: it is not the bytes of a part of a file.
+  virtual std::optional<Extent> extent(uint64_t) const { return std::nullopt; }
   // Identifies the sample's file and its state (StampOf): if the file changes, so does the stamp.
   // Stable across restarts. 0 if unknown, or if there is no file.
   virtual uint64_t stamp(uint64_t) const { return 0; }

@@ -154,6 +154,10 @@ class MixtureDataset final : public Dataset {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->path(Parts::InPart(part, sample));
   }
+  std::optional<Extent> extent(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    return part.of.dataset->extent(Parts::InPart(part, sample));
+  }
   uint64_t stamp(uint64_t sample) const override {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->stamp(Parts::InPart(part, sample));

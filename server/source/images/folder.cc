@@ -83,6 +83,11 @@ class FolderDataset final : public Dataset {
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(uint64_t sample) const override { return state_->manifest.label(sample); }
   std::string path(uint64_t sample) const override { return state_->DisplayPath(sample); }
+  std::optional<Extent> extent(uint64_t sample) const override {
+    const std::optional<uint64_t> bytes = state_->manifest.FileBytes(sample);
+    if (!bytes || !state_->manifest.IsFile(sample)) return std::nullopt;
+    return Extent{state_->tree.FullPath(state_->manifest.RelativePath(sample)), 0, *bytes};
+  }
   uint64_t stamp(uint64_t sample) const override { return state_->manifest.StampAt(sample); }
   bool changed() const override { return state_->changed.load(); }
   bool IsUnchanged(uint64_t sample) const override {

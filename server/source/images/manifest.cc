@@ -136,6 +136,13 @@ uint64_t Manifest::StampAt(uint64_t sample) const {
   return records()[sample].stamp;
 }
 
+std::optional<uint64_t> Manifest::FileBytes(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples());
+  const uint32_t bytes = records()[sample].bytes;
+  if (bytes == std::numeric_limits<uint32_t>::max()) return std::nullopt;
+  return bytes;
+}
+
 bool Manifest::IsUnchanged(uint64_t sample, const FileState& now) const {
   return StampAt(sample) == StampOf(now);
 }

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -82,6 +83,8 @@ class Manifest {
   int64_t label(uint64_t sample) const { return FolderOf(sample).label; }
   std::string RelativePath(uint64_t sample) const;
   bool IsUnchanged(uint64_t sample, const FileState& now) const;
+  // The size of the sample's file; nullopt if it exceeds what a record holds.
+  std::optional<uint64_t> FileBytes(uint64_t sample) const;
   // Whether the sample is a regular file. If not, it is never opened.
   bool IsFile(uint64_t sample) const { return StampAt(sample) != kNoFile; }
   uint64_t StampAt(uint64_t sample) const;

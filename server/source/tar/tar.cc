@@ -20,12 +20,22 @@
 namespace penstock::source {
 namespace {
 
+bool HasImage(const ShardManifest& manifest, uint64_t sample) {
+  return manifest.extensions()[manifest.MembersOf(sample).front().kind()].kind == kWdsImage;
+}
+
 class TarDataset final : public ShardDataset<TarState> {
  public:
   explicit TarDataset(std::shared_ptr<const TarState> state) : ShardDataset(std::move(state)) {}
 
   absl::string_view kind() const override { return "tar"; }
   std::string FindPath(uint64_t sample) const override { return state().FindDisplayPath(sample); }
+  std::optional<Extent> extent(uint64_t sample) const override {
+    const ShardMember& image = state().manifest.MembersOf(sample).front();
+    if (!HasImage(state().manifest, sample) || image.bytes == UINT32_MAX) return std::nullopt;
+    return Extent{state().files.path(state().manifest.ShardOf(sample)),
+                  uint64_t{image.block} * kTarBlock, image.bytes};
+  }
   absl::StatusOr<Selection> Select(std::span<const FieldRequest> requests) const override {
     PENSTOCK_ASSIGN_OR_RETURN(Selection selection, Dataset::Select(requests));
     if (storage() == Storage::kEncoded || !selection.fields.empty()) return selection;
@@ -90,10 +100,6 @@ bool IsNeverDecoded(absl::string_view extension) {
                                           "jpc",  "jpf", "jpx", "jxl",  "psd",  "svg", "tga"};
   return std::find(std::begin(kKinds), std::end(kKinds), absl::AsciiStrToLower(extension)) !=
          std::end(kKinds);
-}
-
-bool HasImage(const ShardManifest& manifest, uint64_t sample) {
-  return manifest.extensions()[manifest.MembersOf(sample).front().kind()].kind == kWdsImage;
 }
 
 // Refuses the dataset here, because otherwise every sample would fail and be replaced.

@@ -293,6 +293,13 @@ TEST_F(ClientTest, SamplesAreDescribedByTheirIdsHoweverMany) {
   ASSERT_EQ(samples->size(), 5000u);
   EXPECT_EQ(samples->at(4999).path, "/birds/5000");
   EXPECT_EQ(samples->at(4999).label, 5000 % 7);
+  ASSERT_TRUE(samples->at(4999).extent.has_value());
+  EXPECT_EQ(samples->at(4999).extent->file, "/birds.tar");
+  EXPECT_EQ(samples->at(4999).extent->offset, 512u);
+  EXPECT_FALSE(samples->at(4998).extent.has_value());
+  ASSERT_TRUE(samples->at(4997).extent.has_value());
+  EXPECT_EQ(samples->at(4997).extent->file, "/birds/5002") << "the path is the file's";
+  EXPECT_EQ(samples->at(4997).extent->bytes, 5002u);
   EXPECT_TRUE(client.Samples("birds", {})->empty());
   const uint64_t wrong[] = {10'000};
   EXPECT_EQ(client.Samples("birds", wrong).status().code(), Code::kInvalidArgument);

@@ -148,6 +148,10 @@ class FakeServices final : public v1::FeedService::Service {
       v1::SampleDescription& sample = *response->add_samples();
       sample.set_path("/birds/" + std::to_string(id));
       sample.set_label(static_cast<int64_t>(id % 7));
+      if (id % 3 == 0) continue;
+      sample.set_offset(id % 3 == 1 ? 0 : 512);
+      sample.set_bytes(id);
+      if (id % 3 == 2) sample.set_file("/birds.tar");
     }
     return grpc::Status::OK;
   }

@@ -44,7 +44,8 @@ FeedSpec PythonSpec(const session::PythonFeed& python) {
 }
 
 TEST(FingerprintTest, OfAPythonDatasetIsTheSameInEveryVersion) {
-  EXPECT_EQ(Fingerprint(PythonSpec({.streams = 2, .digest = 3, .replace_bad_samples = true})), 0x0);
+  EXPECT_EQ(Fingerprint(PythonSpec({.streams = 2, .digest = 3, .replace_bad_samples = true})),
+            0xF6EE7DCB513B3E8D);
 }
 
 TEST(FingerprintTest, OfAPythonDatasetDoesNotDependOnTheLimitOfABatch) {

@@ -49,6 +49,12 @@ class BrokenRulesTest(unittest.TestCase):
     def test_the_client_never_includes_the_server(self):
         self.assert_one({"client/src/a.cc": '#include "server/feed/core/core.h"'}, "may not use")
 
+    def test_pythons_decoder_knows_neither_the_client_nor_the_daemon(self):
+        self.assertEqual(self.violations({"client/python/decode/a.cc": '#include "server/decode/decoder.h"'}), [])
+        self.assert_one({"client/python/src/a.cc": '#include "server/decode/decoder.h"'}, "client/python may not use")
+        for include in ("client/src/core/grant.h", "server/feed/core/core.h", "client/python/src/session.h"):
+            self.assert_one({"client/python/decode/a.cc": f'#include "{include}"'}, "client/python/decode may not use")
+
     def test_libraries_stay_in_their_rooms(self):
         for include in ("grpcpp/grpcpp.h", "penstock/v1/feed.grpc.pb.h", "spdlog/spdlog.h", "cuda.h",
                         "cuda_runtime_api.h", "yaml-cpp/yaml.h", "jpeglib.h"):

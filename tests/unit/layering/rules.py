@@ -63,6 +63,9 @@ MAY_USE = {
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
     "client/python": {"client/include", "nanobind"},
+    # The decoder in a Python process, which needs neither the client library nor a daemon.
+    "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",
+                             "server/decode", "nanobind"},
     "client/ctl": COMMON | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }
@@ -124,7 +127,10 @@ class Tree:
 
 
 def folder_of(path):
-    return "/".join(path.split("/")[:2])
+    """The folder whose line applies: the innermost one that has a line, else the first two levels."""
+    parts = path.split("/")[:-1]
+    within_rules = ("/".join(parts[:depth]) for depth in range(len(parts), 2, -1))
+    return next((folder for folder in within_rules if folder in MAY_USE), "/".join(path.split("/")[:2]))
 
 
 def library_of(what):

@@ -14,7 +14,7 @@ MakeItem Unit(uint64_t unit, uint32_t stream, uint64_t epoch = 0, uint64_t feed 
 class StreamQueueTest : public testing::Test {
  protected:
   // Whether the process may go on with that unit.
-  bool Takes(const MakeItem& item, const ProcessName& process) {
+  bool Takes(const MakeItem& item, const MakerName& process) {
     queue_.Add(item);
     const StreamQueue::Taken taken = queue_.Take(item.part->stream, process);
     EXPECT_EQ(taken.item.id, item.id);
@@ -22,7 +22,7 @@ class StreamQueueTest : public testing::Test {
   }
 
   StreamQueue queue_;
-  const ProcessName first_{.host = 1, .start = 1}, second_{.host = 1, .start = 2};
+  const MakerName first_{.host = 1, .start = 1}, second_{.host = 1, .start = 2};
 };
 
 TEST_F(StreamQueueTest, EachPlaceHasItsOwnOrder) {

@@ -31,8 +31,12 @@ class FakeController final : public Controller {
   void DescribeSamples(const Permit&, const std::string&, std::vector<uint64_t> ids, Cancelled,
                        Callback<std::vector<SampleDescription>> done) override {
     std::vector<SampleDescription> samples;
-    for (const uint64_t id : ids)
-      samples.push_back({absl::StrCat("/flowers/", id), static_cast<int64_t>(id % 2)});
+    for (const uint64_t id : ids) {
+      SampleDescription sample{absl::StrCat("/flowers/", id), static_cast<int64_t>(id % 2)};
+      if (id == 4) sample.image = {sample.path, 0, 44};
+      if (id == 9) sample.image = {"/flowers/\xff.tar", 512, 99};
+      samples.push_back(std::move(sample));
+    }
     done(samples);
   }
   void GetProgress(const Permit&, uint64_t session_id, Callback<Progress> done) override {

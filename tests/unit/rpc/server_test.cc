@@ -312,16 +312,17 @@ TEST_F(ServerTest, SamplesAreDescribedInTheOrderOfTheirIds) {
   v1::DescribeSamplesResponse response;
   EXPECT_THAT(feed_->DescribeSamples(Context().get(), request, &response).error_message(),
               HasSubstr("sample_ids: wanted 1 to 4096, got 0"));
-  for (uint64_t id : {9, 4}) request.add_sample_ids(id);
+  for (uint64_t id : {9, 4, 5}) request.add_sample_ids(id);
   EXPECT_EQ(feed_->DescribeSamples(Context("").get(), request, &response).error_code(),
             grpc::StatusCode::UNAUTHENTICATED);
 
   ASSERT_TRUE(feed_->DescribeSamples(Context().get(), request, &response).ok());
 
-  ASSERT_EQ(response.samples_size(), 2);
-  EXPECT_EQ(response.samples(0).path(), "/flowers/9");
-  EXPECT_EQ(response.samples(0).label(), 1);
-  EXPECT_EQ(response.samples(1).path(), "/flowers/4");
+  ASSERT_EQ(response.samples_size(), 3);
+  EXPECT_EQ(response.samples(0).ShortDebugString(),
+            R"(path: "/flowers/9" label: 1 offset: 512 bytes: 99 file: "/flowers/\377.tar")");
+  EXPECT_EQ(response.samples(1).ShortDebugString(), R"(path: "/flowers/4" offset: 0 bytes: 44)");
+  EXPECT_EQ(response.samples(2).ShortDebugString(), R"(path: "/flowers/5" label: 1)");
   for (int i = 0; i < 4096; ++i) request.add_sample_ids(0);
   EXPECT_EQ(feed_->DescribeSamples(Context().get(), request, &response).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);

@@ -23,6 +23,21 @@ class Identity(NamedTuple):
     reason: str = ""
 
 
+def identify_key(key, **ours):
+    """`key`: the user's word that all loaders with this key have the same dataset and functions, which are then not looked
+    at. `ours`: the loader's own arguments, which count nevertheless."""
+    found = identify(key)
+    to = Walk()
+    to.token("key", found.digest)
+    try:
+        for name, value in ours.items():
+            to.token("part", name)
+            objects.walk(to, value, name)
+    except Opaque as reason:
+        return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers")
+    return Identity(to.digest())
+
+
 def identify(key=None, **parts):
     """`key`: the user's word that all loaders with this key make the same batches; nothing is then looked at."""
     if key is not None:

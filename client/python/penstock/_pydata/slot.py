@@ -22,10 +22,11 @@ __all__ = ["Plan", "SlotDamaged", "SlotTooSmall", "measure", "read", "write"]
 _LEAST_OUT_OF_BAND = 256  # bytes; a smaller buffer of a foreign object stays in its pickle
 
 
-def measure(value):
+def measure(value, arena=None):
     """A Plan for `value`, which must not change before `Plan.write`. Raises InvalidArgument if a part cannot be sent to
-    another process, with the path of that part."""
-    return Plan(value)
+    another process, with the path of that part. `arena`: of arena.py, whose slot the plan will be written to; tensors that
+    are in it stay where they are."""
+    return Plan(value, arena)
 
 
 def write(value, buffer):
@@ -53,9 +54,10 @@ def read(buffer):
 class Plan:
     """What will be written, measured: `nbytes` is the slot's size, `buffers` the number of entries in its table."""
 
-    def __init__(self, value):
+    def __init__(self, value, arena=None):
         self._entries, self._sources = [], []
-        self._end = HEADER_BYTES
+        self._arena = arena
+        self._end = HEADER_BYTES if arena is None else arena.end
         self._chunks = _Chunks()
         try:
             _Skeleton(self, self._chunks).dump(value)
@@ -78,9 +80,13 @@ class Plan:
         """Reserves a place for an array with these dense strides; returns its number in the table."""
         if len(self._entries) == MAX_BUFFERS:
             raise InvalidArgument(f"the batch has more than {MAX_BUFFERS} tensors and arrays; stack them in collate_fn")
-        offset = aligned(self._end)
         nbytes = item_bytes if form == BYTES else extent(shape, strides, item_bytes)
-        self._end = offset + nbytes
+        offset = self._arena.offset_of(source, nbytes) if self._arena is not None and form == TENSOR else None
+        if offset is not None:
+            source = None
+        else:
+            offset = aligned(self._end)
+            self._end = offset + nbytes
         self._entries.append(Entry(form, dtype, item_bytes, offset, nbytes, shape, strides))
         self._sources.append(source)
         return len(self._entries) - 1
@@ -94,7 +100,7 @@ class Plan:
             raise SlotTooSmall(self.nbytes, len(memory))
         memory[:8] = bytes(8)
         for entry, source in zip(self._entries, self._sources):
-            if entry.nbytes:
+            if entry.nbytes and source is not None:
                 _COPY[entry.form](memory, entry, source)
         at, checksum = self._tail, 0
         for chunk in (self._table, *self._chunks):

@@ -1,0 +1,202 @@
+"""The host: a process that the trainer forks, and that forks the Python workers which the daemon wants.
+
+In the trainer, `fork` starts one, and `Host` keeps it. The child runs `_main` and never returns. It forks on demand, keeps
+the dataset as it was at its own fork, and does nothing else.
+"""
+import atexit
+import gc
+import os
+import signal
+import socket
+import sys
+import time
+import warnings
+
+from .. import _penstock as native
+from .._say import say
+from ..errors import Error, Unavailable
+
+ENTER_SECONDS = 10.0
+_LOOK_SECONDS = 0.5  # how often a host looks for ended workers although nobody told it
+_END_SECONDS = 2.0   # how long a host that was told to end may take
+_ending = []         # hosts that were told to end, and are not reaped yet
+
+
+class Host:
+    """A host in the trainer's hands. `fork` makes it; end it by `end`."""
+
+    def __init__(self, pid, life):
+        self.pid, self._life = pid, life
+        self._owner = os.getpid()
+        self.is_there = True
+
+    def reap(self):
+        """Whether it has ended. Tells why if it could not go on."""
+        if not self.is_there or os.getpid() != self._owner:
+            return True
+        try:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:  # somebody else has reaped it
+            pid, status = self.pid, 0
+        if pid == 0:
+            return False
+        self.is_there = False
+        words = self._last_words()
+        if status != 0 and words:
+            say(f"the process that was forked to make batches ended: {words}")
+        self._life.close()
+        return True
+
+    def _last_words(self):
+        self._life.setblocking(False)
+        try:
+            return self._life.recv(4096).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def end(self):
+        """Tells it to end, with its workers. Does not wait."""
+        if self.reap():
+            return
+        try:
+            self._life.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        _ending.append((self, time.monotonic() + _END_SECONDS))
+
+
+def reap():
+    """Reaps hosts that were told to end, and kills those that did not obey."""
+    now = time.monotonic()
+    for each in list(_ending):
+        host, deadline = each
+        if not host.reap() and now > deadline:
+            os.kill(host.pid, signal.SIGKILL)
+        if not host.is_there or os.getpid() != host._owner:
+            _ending.remove(each)
+
+
+def _end_all():
+    deadline = time.monotonic() + _END_SECONDS + 1
+    while _ending and time.monotonic() < deadline:
+        reap()
+        if _ending:
+            time.sleep(0.005)
+
+
+atexit.register(_end_all)
+
+
+def fork(address, token, program, work):
+    """Forks a host. `work`: a function for its workers, worker.run with all but the first arguments. OSError: it cannot be
+    forked."""
+    reap()
+    _flush()
+    trainer = os.pidfd_open(os.getpid())
+    life, child_life = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        pid = _fork()
+    except OSError:
+        os.close(trainer)
+        raise
+    if pid == 0:
+        life.close()
+        _main(address, token, program, trainer, child_life.detach(), work)
+    os.close(trainer)
+    child_life.close()
+    return Host(pid, life)
+
+
+def _fork():
+    with warnings.catch_warnings():  # Python 3.12 warns of threads, which the children do not need
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+def _flush():
+    """What is buffered would be written by each child again."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, ValueError, OSError):
+            pass
+
+
+def _main(address, token, program, trainer, life, work):
+    """Never returns."""
+    status = 1
+    try:
+        _become_host()
+        status = _run(address, token, program, trainer, life, work)
+    except BaseException as error:
+        _tell(life, f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(status)
+
+
+def _become_host():
+    """Leaves the trainer's signals, terminal and garbage alone."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the trainer decides
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    sys.settrace(None)
+    gc.disable()
+    gc.freeze()  # what was the trainer's is not collected here
+
+
+def _tell(life, words):
+    try:
+        with socket.socket(fileno=os.dup(life)) as end:
+            end.send(words.encode()[:4096])
+    except OSError:
+        pass
+
+
+def _run(address, token, program, trainer, life, work):
+    """The exit status."""
+    words_end = os.dup(life)
+    try:
+        host = native.MakerHost.enter(address, token, program, trainer, life, ENTER_SECONDS)
+    except Error as error:
+        _tell(words_end, str(error))
+        return 1
+    os.close(words_end)
+    host.close_inherited()
+    pid = os.getpid()
+    while True:
+        try:
+            wanted = host.next(_LOOK_SECONDS)
+        except Error:  # the trainer or the daemon has ended, or has no use for it any more
+            del host   # ends the workers
+            return 0
+        for place, start in wanted:
+            words = host.make_words(place)
+            try:
+                child = _fork()
+            except OSError as error:
+                host.fail(f"a worker cannot be forked: {error}; look at the limits for processes and memory (ulimit -u, the "
+                          "container's pids.max)")
+                return 1
+            if child == 0:
+                _worker(host, pid, place, start, words, address, token, work)
+            host.note_forked(place, start, child)
+
+
+def _worker(host, pid, place, start, words, address, token, work):
+    """Never returns."""
+    status = 1
+    try:
+        host.leave_in_worker(place)
+        native.end_with_host(pid)
+        work(address, token, place, start, words)
+        status = 0
+    except Unavailable:  # the daemon or the host has ended
+        status = 0
+    except BaseException:
+        import traceback
+        os.write(words, traceback.format_exc().encode()[-480:])
+    finally:
+        _flush()
+        os._exit(status)

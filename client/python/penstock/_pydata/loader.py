@@ -1,0 +1,327 @@
+"""`penstock.torch.DataLoader` over a Python dataset: made in this process (num_workers=0), or by forked workers."""
+import os
+import warnings
+from dataclasses import replace
+
+import torch
+
+from .. import _penstock as native
+from .. import _settings
+from .._base import LoaderBase
+from .._substitutes import _outside
+from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
+from ..torch import DataLoader, _seed
+from . import arguments, delivery, plans, streams
+from .attributes import Attributes
+from .images import encoded, native_samples
+from .making import Recipe
+from .raised import Local, Raised
+from .replacing import Replaced, Replacing, most_bad
+from .sources import MapSource, StreamSource
+from .units import Listed
+
+_DROPPED = ("_source", "_plan", "_remote", "_order_of", "_deliver", "_bad", "_states")
+
+
+class PythonLoader(Attributes, DataLoader):
+    """What `penstock.torch.DataLoader(dataset, …)` makes of any dataset that is not a name or a path. client/python's README
+    says what it does."""
+
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
+                 pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *,
+                 prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True, transform=None, dtype=None,
+                 layout=None, device="cpu", seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="",
+                 name="", reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
+                 native="auto", on_error="raise", max_batch_bytes=None):
+        if isinstance(dataset, (str, os.PathLike)):
+            dataset, range = native_samples.of_loader(dataset, address, range, num_workers), None
+        arguments.check_dataset(dataset)
+        arguments.refuse_native_only(fields=fields, range=range, row_info=row_info)
+        self._decoding = encoded.decoding_of(transform, None if dtype is None else str(dtype).removeprefix("torch."), layout)
+        prefetch = arguments.check_workers(num_workers, prefetch_factor, persistent_workers, timeout)
+        arguments.check_context(multiprocessing_context, num_workers)
+        arguments.check_batching(dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, rank, world_size)
+        _settings.one_of(on_error, ("raise", "replace"), "on_error")
+        place, world_size, self._given_by = arguments.place_of(dataset, sampler, batch_sampler, rank, world_size)
+        LoaderBase.__init__(self, _settings.make(
+            "/", batch_size=batch_size or 1, shuffle=shuffle or False, drop_last=drop_last, seed=_seed(seed, generator),
+            device=str(torch.device(device)) if device != "auto" else device, rank=place, world_size=world_size,
+            last_batch=last_batch, prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)), timeout=timeout,
+            reconnect=reconnect, address=address, name=name, delivery=delivery, fail_on_bad_sample=True))
+        batched = batch_size is not None or batch_sampler is not None
+        if collate_fn is None:
+            collate_fn = torch.utils.data.default_collate if batched else torch.utils.data.default_convert
+            if isinstance(dataset, native_samples.NativeSamples) and batched:
+                collate_fn = native_samples.collate
+        self._arguments = dict(
+            dataset=dataset, batch_size=None if batch_sampler is not None else batch_size, sampler=sampler, batch_sampler=batch_sampler,
+            num_workers=num_workers, collate_fn=collate_fn, pin_memory=pin_memory, drop_last=drop_last, timeout=timeout,
+            worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context, generator=generator,
+            prefetch_factor=None if num_workers == 0 else prefetch, persistent_workers=persistent_workers,
+            pin_memory_device=pin_memory_device, in_order=in_order)
+        self._batched, self._key, self._replaces = batched, key, on_error == "replace"
+        self._max_batch_bytes = _settings.positive(max_batch_bytes or 1 << 30, "max_batch_bytes", 1 << 34)
+        self._said_length = self._given = None
+        self._make_order()
+        self._go(0, 0)
+
+    def _forget(self):
+        super()._forget()
+        self._source = None  # of batches, open at the loader's position
+        self._plan = None    # what the source reads
+        self._remote = None  # the daemon's side of forked workers
+        self._deliver = ()   # how batches get to the loop; (): not looked up yet
+        self._bad = {}       # samples that raised, with the reason; for on_error="replace"
+        self._warned = 0     # how many of them were warned of, rounded up to a power of two
+        self._states = None  # of an IterableDataset's streams: where the next source begins
+
+    def _make_order(self):
+        """What determines the order; None for an IterableDataset."""
+        given, dataset = self._arguments, self._arguments["dataset"]
+        self._order_of = None
+        if arguments.is_iterable(dataset):
+            return
+        sampler, whole, size = given["sampler"], False, given["batch_size"]
+        if given["batch_sampler"] is not None:
+            sampler, whole = given["batch_sampler"], True
+            if type(sampler) is torch.utils.data.BatchSampler and isinstance(sampler.batch_size, int):
+                rows = _settings.positive(sampler.batch_size, "batch_size", _settings.MAX_BATCH_SIZE)
+                self._settings = replace(self._settings, batch_size=rows, remainder="drop" if sampler.drop_last else
+                                         self._settings.remainder)
+                sampler, whole, size = sampler.sampler, False, rows
+        if sampler is None:
+            self._order_of = plans.OwnOrder(self._settings, len(dataset))
+            return
+        self._order_of = plans.DrawnOrder(self._settings, sampler, _length(dataset), size, self._given_by, whole)
+        if self._replaces and (whole or size is None):
+            raise InvalidArgument("on_error is 'replace', which needs batches by number; leave batch_sampler out, or give batch_size")
+
+    # What is known before a batch is taken.
+
+    def __len__(self):
+        if self._order_of is not None:
+            return self._order_of.batches()
+        length, size = len(self.dataset), self.batch_size
+        if size is not None:
+            length = length // size if self.drop_last else -(-length // size)
+        self._said_length = length
+        return length
+
+    def _samples_of_rank(self):
+        return self._order_of.rows()
+
+    def _static(self):
+        """The digest of what must be the same where a state is loaded."""
+        order = ("streams", self.batch_size) if self._order_of is None else self._order_of.words()
+        return plans.digest("python", type(self.dataset).__qualname__, _length(self.dataset), self._batched, *order)
+
+    def _identity_of_epoch(self):
+        return self._static() if self._plan is None or self._plan.drawn == 0 else plans.digest(self._static(), self._plan.name, self._plan.drawn)
+
+    # Position.
+
+    def _go(self, epoch, consumed):
+        self._leave_source()
+        super()._go(epoch, consumed)
+        self._goal.fingerprint = self._static()
+        self._states = None
+
+    def state_dict(self):
+        state = super().state_dict()
+        if self._order_of is None:
+            state["streams"] = self._streams()
+        return state
+
+    def load_state_dict(self, state_dict):
+        super().load_state_dict(state_dict)
+        self._check_state()
+        if self._order_of is None and self._goal.consumed > 0:
+            self._states = state_dict.get("streams")
+            if self._states is None:
+                self._go(self._goal.epoch, 0)
+                raise InvalidArgument("the state is of the middle of an epoch of an IterableDataset without state_dict and "
+                                      "load_state_dict, which alone can tell where it was; give it both (torchdata's protocol), "
+                                      "or load states of an epoch's end")
+            if len(self._states) != max(1, self.num_workers):
+                count = len(self._states)
+                self._go(self._goal.epoch, 0)
+                raise FailedPrecondition(f"the state is of the middle of an epoch with {count} streams, one for each worker; give "
+                                         f"num_workers={count}")
+
+    def _check_state(self):
+        goal = self._goal
+        if goal.seed != self._settings.seed:
+            seed = goal.seed
+            self._go(0, 0)
+            raise FailedPrecondition(f"the state belongs to another feed: its seed is {seed}, the loader's {self._settings.seed}; make "
+                                     "the loader as it was then")
+        if goal.fingerprint != self._static() and (goal.consumed == 0 or isinstance(self._order_of, (plans.OwnOrder, type(None)))):
+            self._go(0, 0)
+            raise FailedPrecondition("the state belongs to another feed: the dataset's class or length, the order or the kind of batches "
+                                     "differ; make the loader as it was then")
+
+    def _streams(self):
+        if self._source is not None and self._begun:
+            return self._source.states()
+        return self._states
+
+    # Iterating.
+
+    def __iter__(self):
+        self._given = 0
+        return super().__iter__()
+
+    def _next(self):
+        if self._source is None and not self._begin():
+            self._go(self._at.epoch + 1, 0)
+            return None
+        taken = self._source.take()
+        while taken is None and self._plan is not None and self._plan.more:
+            self._plan = self._order_of.after(self._plan)
+            self._source = self._source_of(self._plan)
+            taken = self._source.take()
+        if taken is None or taken[2]:
+            self._go(self._at.epoch + 1, 0)
+        else:
+            self._goal.consumed = taken[1]
+            self._goal.fingerprint = self._identity_of_epoch()
+            self._begun = True
+        if taken is None:
+            return None
+        self._count()
+        return self._noting_bad(taken[0]), taken[2]
+
+    def _noting_bad(self, batch):
+        """Warns of samples that others replace: of the first one, and each time their number has doubled."""
+        if not isinstance(batch, Replaced):
+            return batch
+        bad, most = self._bad, most_bad(_length(self.dataset))
+        bad.update(batch.bad)
+        sample, why = batch.bad[-1]
+        if len(bad) > most:
+            return Local(DataLoss(f"too many bad samples: {len(bad)} of {_length(self.dataset)} raised an exception, and at most {most} may; "
+                                  f"the last one is {sample}: {why}; repair them, or remove them"))
+        if len(bad) > self._warned:
+            self._warned = 2 * len(bad) - 1
+            warnings.warn(f"{len(bad)} samples raised an exception and were replaced by others, for example sample {sample}: {why}. Use "
+                          "on_error='raise' to stop at the first one, as torch's DataLoader does", BadSampleWarning, stacklevel=_outside())
+        return batch.batch
+
+    def _begin(self):
+        """Makes a source of the epoch's rest. False if this rank has no batch left."""
+        at = self._goal
+        if self._order_of is None:
+            self._source = self._stream_source(at.epoch, at.consumed)
+            return True
+        plan = self._order_of.begin(at.epoch, at.consumed)
+        if at.consumed > 0 and plan.drawn:
+            expected, self._plan = at.fingerprint, plan
+            if expected != self._identity_of_epoch():
+                self._go(0, 0)
+                raise FailedPrecondition("the state belongs to another order than the sampler has drawn now; seed the sampler as it was "
+                                         "when the state was saved, or leave it to Penstock (shuffle=True)")
+        if plan.share.steps() == 0 and not plan.more:
+            return False
+        self._plan, self._source = plan, self._source_of(plan)
+        return True
+
+    def _source_of(self, plan):
+        if self.num_workers > 0:
+            return self._workers().of_plan(plan)
+        units = None
+        if plan.entries is not None:
+            units = Listed()
+            units.write(plan.epoch, plan.base, plan.entries)
+        recipe = self._recipe(plan, units)
+        return MapSource(plan, recipe, Replacing(self._settings.seed) if self._replaces else None)
+
+    def _recipe(self, plan, units):
+        samples = None if plan.name in ("given", "units") else plan.order.samples
+        return Recipe(self.dataset, self.collate_fn, self._batched, self._settings.seed, units, plan.given_by, self._decoding, samples)
+
+    def _stream_recipe(self):
+        return streams.StreamRecipe(self.dataset, self.collate_fn, self.batch_size, self.drop_last, self._settings.seed,
+                                    self._decoding)
+
+    def _stream_source(self, epoch, consumed):
+        if self.num_workers > 0:
+            return self._workers().of_streams(epoch, consumed, self._states)
+        _, samples, state = self._states[0] if self._states else (0, 0, None)
+        return StreamSource(self._stream_recipe(), epoch, consumed, samples, state)
+
+    def _workers(self):
+        from .remote import Remote
+        if self._remote is None:
+            self._remote = Remote(self)
+        return self._remote
+
+    def _count(self):
+        self._given = (self._given or 0) + 1
+        if self._said_length is not None and self._given > self._said_length:
+            arguments.warn_of_length(self._said_length, self._given, self.num_workers)
+
+    def _give(self, batch):
+        if isinstance(batch, (Local, Raised)):
+            batch.reraise()
+        if self._deliver == ():
+            self._deliver = delivery.of(self._settings.device, self.pin_memory)
+        return batch if self._deliver is None else self._deliver(batch)
+
+    def _end_epoch(self):
+        pass  # a source ends with its epoch
+
+    def _leave_source(self):
+        source, self._source, self._plan = self._source, None, None
+        if source is not None:
+            source.close()
+
+    def _end_session(self):
+        self._leave_source()
+        if self._remote is not None:
+            self._remote.end_session()
+
+    def _changed(self):
+        """An attribute was set: the next iteration heeds it."""
+        self._deliver = ()
+        if self._remote is not None:
+            self._leave_source()
+            self._remote.close()
+            self._remote = None
+
+    # End.
+
+    def close(self):
+        super().close()
+        if self._remote is not None:
+            self._remote.close()
+            self._remote = None
+
+    def stats(self):
+        return {} if self._remote is None else self._remote.stats()
+
+    def __getstate__(self):
+        pickled = super().__getstate__()
+        kept = {name: value for name, value in pickled["kept"].items() if name not in _DROPPED}
+        kept["_arguments"] = {**self._arguments, "generator": None}  # its seed was drawn when the loader was made
+        return {**pickled, "kept": kept}
+
+    def __setstate__(self, pickled):
+        self.__dict__.update(pickled["kept"])
+        self._forget()
+        self._make_order()
+        self._goal = native.State()
+        self._goal.seed = self._settings.seed
+        self.load_state_dict(pickled["state"])
+
+    def __repr__(self):
+        settings = self._settings
+        where = f"{self.num_workers} workers" if self.num_workers else "this process"
+        return (f"<penstock.torch.DataLoader of {type(self.dataset).__name__}: batches of {self.batch_size}, rank {settings.rank}, "
+                f"{settings.remainder} last batch, made in {where}, on {settings.device}, epoch {self.epoch}>")
+
+
+def _length(dataset):
+    try:
+        return len(dataset)
+    except (TypeError, NotImplementedError, AttributeError):
+        return None

@@ -1,0 +1,123 @@
+"""Python datasets that Penstock reads itself: torchvision's ImageFolder and MNIST, if it would give the same samples.
+
+`native="auto"` uses that where nothing differs but the random draws of crops and flips, and says so once; "never" does
+not; "require" raises the reason why not.
+"""
+import inspect
+import os
+
+from .. import _settings, _torchvision, transforms
+from .._say import say_once
+from ..errors import Error, InvalidArgument
+from ..torch import DataLoader
+from .arguments import PREFETCH
+
+# Arguments that only Python workers can heed.
+_ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "transform", "key", "max_batch_bytes")
+
+
+def is_chosen(dataset, arguments, keywords):
+    given = inspect.signature(DataLoader.__init__).bind(None, dataset, *arguments, **keywords).arguments
+    wish = _settings.one_of(given.get("native", "auto"), ("auto", "never", "require"), "native")
+    if wish == "never" or (wish == "auto" and not given.get("num_workers")):
+        return False
+    try:
+        reason = _why_not(dataset, given)
+    except (Error, OSError) as error:
+        reason = str(error)
+    if reason is None:
+        say_once(f"{type(dataset).__name__}: Penstock reads and transforms the files itself (native='never' has Python do it)")
+        return True
+    if wish == "require":
+        raise InvalidArgument(f"native is 'require', but Penstock cannot read this {type(dataset).__name__} as Python does: {reason}; leave "
+                              "native out, and workers in Python make its batches")
+    return False
+
+
+def _why_not(dataset, given):
+    """Why the native path would differ; None if it would not."""
+    for name in _ONLY_PYTHON:
+        if given.get(name) is not None:
+            return f"{name} is given"
+    if given.get("batch_size", 1) is None:
+        return "batch_size is None"
+    kind = type(dataset)
+    check = {"ImageFolder": _folder, "MNIST": _mnist}.get(kind.__name__)
+    if check is None or not kind.__module__.startswith("torchvision.datasets"):
+        return "it is neither torchvision's ImageFolder nor its MNIST"
+    if dataset.target_transform is not None:
+        return "it has a target_transform"
+    if set(vars(dataset)) & {"__getitem__", "__getitems__", "__len__"} or type(dataset.transforms).__name__ != "StandardTransform" or \
+            dataset.transforms.transform is not dataset.transform:
+        return "its transforms were changed"
+    if _torchvision.read(dataset.transform)[1] is None:
+        return "its transform gives no tensor"
+    return check(dataset, given, transforms.plan_of(dataset.transform))
+
+
+def _folder(dataset, given, plan):
+    from torchvision import get_image_backend
+    from torchvision.datasets import folder
+    if dataset.loader is not folder.default_loader or get_image_backend() != "PIL":
+        return "its loader is not torchvision's own with Pillow"
+    if dataset.extensions != folder.IMG_EXTENSIONS:
+        return "it chooses files by is_valid_file"
+    if not plan.has_geometry:
+        return "its transform gives images of different sizes"
+    found = _described(dataset.root, dataset, given)
+    if list(found.classes) != list(dataset.classes) or len(found) != len(dataset.samples):
+        return f"Penstock finds {len(found)} samples of {len(found.classes)} classes there"
+    for (path, label), (own, own_label) in zip(found.samples, dataset.samples):
+        if os.path.abspath(own) != path or label != own_label:
+            return f"Penstock finds {path} of class {label} where it has {own} of class {own_label}"
+    return None
+
+
+def images_of(dataset):
+    """The file of MNIST's images."""
+    return os.path.join(dataset.raw_folder, f"{'train' if dataset.train else 't10k'}-images-idx3-ubyte")
+
+
+def _mnist(dataset, given, plan):
+    if plan.has_geometry or plan.flip or plan.gray:
+        return "its transform does more than to convert and to normalise"
+    with open(images_of(dataset), "rb") as file:
+        same = file.read()[16:] == dataset.data.numpy().tobytes()
+    if not same:
+        return f"its data is not that of {images_of(dataset)}"
+    found = _described(images_of(dataset), dataset, given)
+    if found.targets != dataset.targets.tolist():
+        return "its targets are not those of its file"
+    return None
+
+
+def _described(path, dataset, given):
+    """The dataset as the daemon sees it."""
+    return DataLoader(os.path.abspath(path), transform=dataset.transform, address=given.get("address", "")).dataset
+
+
+class NativeLoader(DataLoader):
+    """A loader over such a dataset: batches are [images, labels], as torch collates them."""
+
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, *arguments,
+                 prefetch_factor=None, on_error="raise", native="auto", key=None, max_batch_bytes=None, **keywords):
+        given = inspect.signature(DataLoader.__init__).bind(None, dataset, batch_size, shuffle, sampler, None, num_workers, *arguments,
+                                                            **keywords).arguments
+        for name in ("self", "dataset", "transform", "batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context",
+                     "fail_on_bad_sample", "num_workers", "persistent_workers"):  # the daemon's own workers decode
+            given.pop(name, None)
+        _settings.one_of(on_error, ("raise", "replace"), "on_error")
+        prefetch = PREFETCH if prefetch_factor is None else _settings.positive(prefetch_factor, "prefetch_factor")
+        path = dataset.root if type(dataset).__name__ == "ImageFolder" else images_of(dataset)
+        super().__init__(os.path.abspath(path), transform=dataset.transform, fail_on_bad_sample=on_error == "raise",
+                         prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)), **given)
+        self._given_dataset = dataset
+
+    @property
+    def dataset(self):
+        """What the program gave."""
+        return self._given_dataset
+
+    def _give(self, batch):
+        pair = [batch["image"], batch["label"]]
+        return pair if self._collate is None else self._collate(pair)

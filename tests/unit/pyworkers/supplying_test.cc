@@ -1,0 +1,223 @@
+// A host that supplies a dataset, from its entry to its end.
+#include "tests/unit/pyworkers/hosts_rig.h"
+
+namespace penstock::pyworkers {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+TEST_F(SupplyingTest, ABatchIsMadeAfterItsSegmentWasSent) {
+  ASSERT_TRUE(MayMake());
+  Submit(5);
+
+  EXPECT_THAT(segments_, ElementsAre(std::pair(kWorkerPeer + 10, 3u)));
+  Finish(worker(0));
+  const MakerNews news = Collect();
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].id, 5u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kMade);
+}
+
+TEST_F(SupplyingTest, OnlyFreeWorkersGetBatches) {
+  Submit(5);
+  Submit(6);
+  EXPECT_FALSE(MayMake());
+
+  Finish(worker(1));
+  Collect();
+
+  EXPECT_TRUE(MayMake());
+}
+
+TEST_F(SupplyingTest, AWorkerThatCannotBeSentItsSegmentIsKilledAndTheBatchLost) {
+  can_send_ = false;
+  Submit(5);
+
+  EXPECT_EQ(host_->processes.at(0)->AwaitDeath(), SIGKILL);
+  const MakerNews news = Collect();
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kLost);
+}
+
+TEST_F(SupplyingTest, AWorkersDeathIsTheBatchsStrikeWithItsWords) {
+  Submit(5);
+  worker(0).Take();
+  host_->processes.at(0)->Die();
+  EXPECT_THAT(Collect().results, IsEmpty()) << "its host will say how it died";
+  Reap(*host_, 0, SIGSEGV, "Fatal Python error");
+
+  const MakerNews news = Collect();
+
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kStrike);
+  EXPECT_EQ(news.results[0].how, "killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(news.results[0].words, "Fatal Python error");
+  ASSERT_EQ(news.deaths.size(), 1u);
+  EXPECT_EQ(news.deaths[0].account, 7u);
+  EXPECT_EQ(news.deaths[0].dataset, dataset_.get());
+}
+
+TEST_F(SupplyingTest, AStrikeDoesNotWaitLongForAHostThatSaysNothing) {
+  Submit(5);
+  worker(0).Take();
+  host_->processes.at(0)->Die();
+  Collect();
+  now_ += kAwaitWords;
+
+  EXPECT_EQ(Collect().results.size(), 1u);
+}
+
+TEST_F(SupplyingTest, ANeedForRoomIsAnsweredAtItsWorker) {
+  Submit(5);
+  worker(0).NeedsRoom(worker(0).Take()->sequence, 9000);
+  const MakerNews news = Collect();
+  ASSERT_EQ(news.needs.size(), 1u);
+
+  hosts_.GiveRoom(news.needs[0], 12288, now_);
+
+  EXPECT_EQ(worker(0).Take()->granted, 12288u);
+}
+
+TEST_F(SupplyingTest, TheMostWorkersThatASessionAsksForCount) {
+  Open(2, kOtherTrainer, 3);
+  EXPECT_EQ(host_->place(2).wanted_starts, 1u);
+  Open(3, kOtherTrainer, 1);
+  hosts_.Tick(now_);
+  EXPECT_EQ(host_->place(3).wanted_starts, 0u);
+}
+
+TEST_F(SupplyingTest, AWorkerOfAnOlderStartOrOfNoHostIsSentAway) {
+  const FakeProcess stranger;
+  hosts_.Arrived({.peer = 50,
+                  .token = token_,
+                  .worker = ChannelEndpoint::Worker{.place = 0, .start = 1},
+                  .process = stranger.pidfd()},
+                 now_);
+  const HostToken other = Open(2, kOtherTrainer);
+  hosts_.Arrived({.peer = 51,
+                  .token = other,
+                  .worker = ChannelEndpoint::Worker{.place = 2, .start = 1},
+                  .process = stranger.pidfd()},
+                 now_);
+
+  EXPECT_THAT(closed_, UnorderedElementsAre(50u, 51u));
+}
+
+TEST_F(SupplyingTest, WhenTheHostDiesItsBatchesAreLostAndAnotherTrainerIsAskedAtOnce) {
+  const HostToken other = Open(2, kOtherTrainer, 2);
+  looks_[2].is_waiting = true;
+  Submit(5);
+  worker(0).Take();
+  hosts_.PeerLeft(kTrainer);  // as when the trainer was killed, which ends its host
+  hosts_.SessionClosed(1, now_);
+  host_->process.Die();
+  host_->processes.at(0)->Die();
+  host_->processes.at(1)->Die();
+
+  const MakerNews news = Collect();
+  WantRow();
+
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kLost);
+  EXPECT_EQ(wanted_[2], 1u);
+  const auto next = Enter(other, kHostPeer + 1);
+  StartWorker(*next, other, 0);
+  EXPECT_TRUE(MayMake());
+}
+
+TEST_F(SupplyingTest, AHostThatClosesItsConnectionIsKilled) {
+  hosts_.PeerLeft(kHostPeer);
+  EXPECT_EQ(host_->process.AwaitDeath(), SIGKILL);
+  EXPECT_FALSE(MayMake());
+}
+
+TEST_F(SupplyingTest, AnUnusedHostStaysForAWhileThenIsSentAway) {
+  hosts_.SessionClosed(1, now_);
+  Pass(29s);
+  EXPECT_THAT(closed_, IsEmpty());
+  Pass(2s);
+
+  EXPECT_THAT(closed_, ElementsAre(kHostPeer));
+  hosts_.PeerLeft(kHostPeer);
+  host_->process.AwaitDeath();
+  host_->processes.clear();
+  Pass(1s);
+  EXPECT_THAT(hosts_.supplies(), IsEmpty());
+  EXPECT_EQ(dataset_.use_count(), 1);
+}
+
+TEST_F(SupplyingTest, TheNextSessionFindsTheHost) {
+  hosts_.SessionClosed(1, now_);
+  Pass(10s);
+
+  EXPECT_EQ(Open(2, kTrainer), token_);
+  EXPECT_TRUE(MayMake());
+  Pass(60s);
+  EXPECT_THAT(closed_, IsEmpty());
+}
+
+// ---- Streams ----
+
+StreamPart Unit(uint64_t unit) {
+  return {.feed = 1, .stream = static_cast<uint32_t>(unit % 2), .unit = unit};
+}
+
+TEST_F(SupplyingTest, AStreamsUnitsWaitForTheirWorker) {
+  for (uint64_t unit : {0, 2, 4}) Submit(unit, Unit(unit));
+
+  EXPECT_FALSE(worker(1).Take().has_value()) << "although it is free";
+  EXPECT_TRUE(MayMake(/*in_stream=*/true));
+  for (uint64_t unit : {0, 2, 4}) {
+    Finish(worker(0));
+    const MakerNews news = Collect();
+    hosts_.GivenOut(now_);
+    ASSERT_EQ(news.results.size(), 1u);
+    EXPECT_EQ(news.results[0].id, unit);
+  }
+}
+
+TEST_F(SupplyingTest, AStreamEndsWithItsWorker) {
+  Submit(0, Unit(0));
+  Submit(1, Unit(1));
+  Finish(worker(0));
+  worker(1).Take();
+  Collect();
+  host_->processes.at(0)->Die();
+  host_->processes.at(1)->Die();
+  Reap(*host_, 0, SIGKILL, "");
+  Reap(*host_, 1, SIGKILL, "");
+  const MakerNews news = Collect();
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].id, 1u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kStreamLost);
+  EXPECT_EQ(news.results[0].how, "killed by signal 9 (Killed)");
+
+  Pass(200ms);
+  StartWorker(*host_, token_, 0);
+  Submit(2, Unit(2));
+
+  const MakerNews later = Collect();
+  ASSERT_EQ(later.results.size(), 1u);
+  EXPECT_EQ(later.results[0].id, 2u);
+  EXPECT_EQ(later.results[0].end, MakeEnd::kStreamLost);
+  EXPECT_EQ(later.results[0].how, "killed by signal 9 (Killed)");
+}
+
+TEST_F(HostsTest, StreamsWaitForAHostAndAskForOne) {
+  const HostToken token = Open(1, kTrainer, 2);
+  ASSERT_TRUE(MayMake(/*in_stream=*/true));
+  Submit(0, Unit(0));
+  EXPECT_EQ(wanted_[1], 1u);
+
+  const auto host = Enter(token);
+  StartWorker(*host, token, 0);
+  hosts_.GivenOut(now_);
+
+  EXPECT_TRUE(host->workers.at(0)->Take().has_value());
+}
+
+}  // namespace
+}  // namespace penstock::pyworkers
