@@ -73,7 +73,7 @@ class ServicePythonTest : public ::testing::Test {
         .value();
   }
 
-  Catalog catalog_{{.any_path = true}};
+  Catalog catalog_{{.any_path = true, .state_dir = ""}};
   std::unique_ptr<feed::Runner> runner_;
   std::optional<Service> service_;
 };

@@ -271,7 +271,7 @@ TEST(PythonWorkersViewTest, EachIsALineWithItsMemoryAndItsLastEnd) {
   const std::string both = Show(workers);
 
   for (const std::string& text : {alone, both})
-    for (const char* part : {"PYTHON WORKER", "4242", "4200", "17", "300 MiB", "making",
+    for (const char* part : {"PYTHON WORKER", "4242", "4200", "17", "300.0 MiB", "making",
                              "python:id=ab,samples=9", "killed by signal 11"})
       EXPECT_THAT(text, ::testing::HasSubstr(part));
   EXPECT_THAT(both, ::testing::HasSubstr("READING"));
