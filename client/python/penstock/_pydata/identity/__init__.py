@@ -10,8 +10,9 @@ loader is made, from what is then in memory. README.md lists what it covers, and
 import hashlib
 from typing import NamedTuple, Optional
 
-from ..errors import InvalidArgument
-from . import objects, slot_format, surroundings
+from ...errors import InvalidArgument
+from .. import slot_format
+from . import objects, surroundings
 from .walk import Opaque, Walk
 
 _VERSION = 1  # of the walk; a change makes old and new trainers strangers
