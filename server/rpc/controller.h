@@ -71,11 +71,11 @@ struct SampleDescription {
   std::string path = {};
   int64_t label = 0;
   // Where the encoded image lies, if it is a part of a file; feed.proto describes the members.
-  struct Extent {
+  struct FilePart {
     std::string file;
     uint64_t offset = 0, bytes = 0;
   };
-  std::optional<Extent> extent = {};
+  std::optional<FilePart> image = {};
 };
 
 // What a session waits for; feed.proto describes the members.

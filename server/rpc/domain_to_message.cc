@@ -143,10 +143,10 @@ v1::DescribeSamplesResponse MessageOf(const std::vector<SampleDescription>& samp
     v1::SampleDescription& to = *message.add_samples();
     to.set_path(sample.path);
     to.set_label(sample.label);
-    if (!sample.extent) continue;
-    to.set_offset(sample.extent->offset);
-    to.set_bytes(sample.extent->bytes);
-    if (sample.extent->file != sample.path) to.set_file(sample.extent->file);
+    if (!sample.image) continue;
+    to.set_offset(sample.image->offset);
+    to.set_bytes(sample.image->bytes);
+    if (sample.image->file != sample.path) to.set_file(sample.image->file);
   }
   return message;
 }

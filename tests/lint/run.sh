@@ -64,7 +64,9 @@ python_types() { # of the package as installed, without its extension, which isn
   rm -rf "$package"
   mkdir -p "$package"
   ln -s "$PWD"/client/python/penstock/* "$package"
-  printf 'from typing import Any\ndef __getattr__(name: str) -> Any: ...\n' >"$package/_penstock.pyi"
+  for extension in _penstock _decode; do
+    printf 'from typing import Any\ndef __getattr__(name: str) -> Any: ...\n' >"$package/$extension.pyi"
+  done
   MYPYPATH=build/lint/python "$venv/bin/mypy" --ignore-missing-imports --no-error-summary \
     --cache-dir build/lint/mypy -p penstock
 }

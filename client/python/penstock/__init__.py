@@ -16,7 +16,7 @@ _HOMES = {
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
     "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "Python", "RandomResizedCrop",
                    "Resize"),
-    "_pydata.encoded": ("Encoded",),
+    "_pydata.images.encoded": ("Encoded",),
     "array": ("Array",),
     "fields": ("Field",),
     "loader": ("Loader",),

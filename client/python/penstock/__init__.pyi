@@ -1,4 +1,4 @@
-from ._pydata.encoded import Encoded as Encoded
+from ._pydata.images.encoded import Encoded as Encoded
 from ._pydata.seeding import rng as rng
 from .array import Array as Array
 from .errors import BadSampleWarning as BadSampleWarning

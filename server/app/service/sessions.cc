@@ -18,11 +18,11 @@ rpc::ImageRowShape ToRowShape(const source::RowLayout& layout) {
   return {image->shape[0], image->shape[1], image->shape[2]};
 }
 
-std::optional<rpc::SampleDescription::Extent> ExtentOf(const source::Dataset& dataset,
-                                                       uint64_t sample) {
+std::optional<rpc::SampleDescription::FilePart> FindImage(const source::Dataset& dataset,
+                                                          uint64_t sample) {
   std::optional<source::Extent> extent = dataset.extent(sample);
   if (!extent) return std::nullopt;
-  return rpc::SampleDescription::Extent{std::move(extent->file), extent->offset, extent->bytes};
+  return rpc::SampleDescription::FilePart{std::move(extent->file), extent->offset, extent->bytes};
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<rpc::SampleDescription>> ToDescriptions(
       return absl::InvalidArgumentError(absl::StrCat("dataset '", name, "' has no sample ", id,
                                                      "; it has ", range.first, " to ",
                                                      range.first + (range.count - 1)));
-    descriptions.push_back({opened.FindPath(id), opened.label(id), ExtentOf(opened, id)});
+    descriptions.push_back({opened.FindPath(id), opened.label(id), FindImage(opened, id)});
   }
   return descriptions;
 }

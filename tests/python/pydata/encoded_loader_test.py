@@ -1,8 +1,7 @@
 """Tests that loaders of encoded images in Python samples, and of native datasets with Python functions, give the batches of
-the native loader. The batches are made in this process."""
+the native loader, made in this process and by forked workers."""
 import pathlib
 import pickle
-import unittest
 
 from slots import support
 
@@ -41,7 +40,9 @@ class Streamed(torch.utils.data.IterableDataset):
         self.files = files
 
     def __iter__(self):
-        return (self.files[index] for index in range(len(self.files)))
+        worker = torch.utils.data.get_worker_info()
+        first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        return (self.files[index] for index in range(first, len(self.files), step))
 
 
 def darker(image):
@@ -49,8 +50,11 @@ def darker(image):
 
 
 class EncodedLoaderTest(support.FeedTest):
+    workers = 0
+
     def loader(self, dataset, *arguments, transform=STEPS, **keywords):
-        loader = penstock.torch.DataLoader(dataset, *arguments, transform=transform, seed=7, **keywords)
+        loader = penstock.torch.DataLoader(dataset, *arguments, transform=transform, seed=7, num_workers=self.workers, timeout=60,
+                                           **keywords)
         self.addCleanup(loader.close)
         return loader
 
@@ -114,7 +118,8 @@ class EncodedLoaderTest(support.FeedTest):
         images = torch.cat([images for images, _ in loader])
 
         self.assertEqual(images.shape, (100, 3, 40, 40))
-        self.assertTrue(torch.equal(images[:10], next(iter(self.loader(self.photographs, 10, transform=[CROP])))[0]))
+        if self.workers == 0:  # else no order is promised
+            self.assertTrue(torch.equal(images[:10], next(iter(self.loader(self.photographs, 10, transform=[CROP])))[0]))
 
     def test_a_state_resumes_and_a_loader_is_pickled(self):
         loader = self.loader(Files(self.photographs), 10, shuffle=True)
@@ -142,6 +147,12 @@ class EncodedLoaderTest(support.FeedTest):
             self.loader(files, 10, dtype="uint8")
         with self.assertRaisesRegex(penstock.InvalidArgument, "fields is for datasets that Penstock reads itself"):
             self.loader(files, 10, fields=["txt"])
+
+
+class WorkersTest(EncodedLoaderTest):
+    """The same by forked workers."""
+
+    workers = 2
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import pathlib
 import pickle
 import shutil
 import tarfile
-import unittest
 
 from slots import support
 
@@ -15,9 +14,9 @@ torch = support.need("torch")
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from penstock import _penstock as native  # noqa: E402
-from penstock._pydata.draws import key_of  # noqa: E402
-from penstock._pydata.encoded import decode_all, decoding_of  # noqa: E402
-from penstock._pydata.native_samples import native_samples  # noqa: E402
+from penstock._pydata.images.draws import key_of  # noqa: E402
+from penstock._pydata.images.encoded import decode_all, decoding_of  # noqa: E402
+from penstock._pydata.images.native_samples import native_samples  # noqa: E402
 
 SEED = 11
 STEPS = [penstock.RandomResizedCrop(40), penstock.HorizontalFlip()]
@@ -91,7 +90,8 @@ class NativeSamplesTest(support.FeedTest):
                 samples[wrong]
 
     def test_two_trainers_have_the_same_dataset(self):
-        text = ("import sys\nfrom penstock import _penstock as native\nfrom penstock._pydata import encoded, identity, native_samples\n"
+        text = ("import sys\nfrom penstock import _penstock as native\nfrom penstock._pydata import identity\n"
+                "from penstock._pydata.images import encoded, native_samples\n"
                 "samples = native_samples.native_samples(native.Client.connect(address=sys.argv[1]), sys.argv[2])\n"
                 "if sys.argv[4] == 'used': samples[0]\n"
                 "decoding = encoded.decoding_of(None, sys.argv[3])\n"

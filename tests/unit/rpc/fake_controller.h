@@ -33,8 +33,8 @@ class FakeController final : public Controller {
     std::vector<SampleDescription> samples;
     for (const uint64_t id : ids) {
       SampleDescription sample{absl::StrCat("/flowers/", id), static_cast<int64_t>(id % 2)};
-      if (id == 4) sample.extent = {sample.path, 0, 44};
-      if (id == 9) sample.extent = {"/flowers/\xff.tar", 512, 99};
+      if (id == 4) sample.image = {sample.path, 0, 44};
+      if (id == 9) sample.image = {"/flowers/\xff.tar", 512, 99};
       samples.push_back(std::move(sample));
     }
     done(samples);

@@ -11,8 +11,9 @@ from .._base import LoaderBase
 from .._substitutes import _outside
 from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
-from . import arguments, delivery, encoded, native_samples, plans, streams
+from . import arguments, delivery, plans, streams
 from .attributes import Attributes
+from .images import encoded, native_samples
 from .making import Recipe
 from .raised import Local, Raised
 from .replacing import Replaced, Replacing, most_bad

@@ -3,8 +3,8 @@ import pickle
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
-from . import encoded
-from .draws import Key
+from .images import encoded
+from .images.draws import Key
 from .raised import Ended, Streamed
 from .seeding import BATCH, ITEMS, Seeds
 

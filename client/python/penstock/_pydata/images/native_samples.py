@@ -8,11 +8,11 @@ import os
 import threading
 from types import SimpleNamespace
 
-from .. import _feed
-from .._say import say_once
-from .._settings import range_of
-from .._where import where_of
-from ..errors import DataLoss, InvalidArgument
+from ... import _feed
+from ..._say import say_once
+from ..._settings import range_of
+from ..._where import where_of
+from ...errors import DataLoss, InvalidArgument
 from .encoded import Encoded
 
 _AT_ONCE = 65536  # samples in one request
@@ -49,7 +49,7 @@ def collate(samples):
     """A native loader's batch: `images, labels = batch`, or by name."""
     from torch.utils.data import default_collate
 
-    from .._torch_batch import TensorBatch
+    from ..._torch_batch import TensorBatch
     return TensorBatch(default_collate(samples))
 
 

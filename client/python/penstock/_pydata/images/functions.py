@@ -5,7 +5,7 @@ and tensors.
 """
 import sys
 
-from ..errors import InvalidArgument
+from ...errors import InvalidArgument
 
 _MODES = {"L": 1, "RGB": 3}
 

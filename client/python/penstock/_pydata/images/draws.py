@@ -2,34 +2,34 @@
 import operator
 from typing import NamedTuple, Optional
 
-from .order import _GOLDEN, _MASK, mix
+from ..order import _GOLDEN, _MASK, mix
 
 
 class Key(NamedTuple):
-    """What random choices are drawn by: a sample; or its occurrence at a place of an order, if `index` says which."""
+    """What random choices are drawn by: a sample; or its occurrence at a place of an order, if `place` says which."""
 
     seed: int
     epoch: int
     sample: int
-    index: Optional[int] = None
+    place: Optional[int] = None
 
     def number(self, sample=None):
         """The number for the sample, or for another one in its place."""
         sample = self.sample if sample is None else sample
-        return sample if self.index is None else draw_number(self.index, sample)
+        return sample if self.place is None else draw_number(self.place, sample)
 
 
-def key_of(seed, epoch, index, sample, samples):
+def key_of(seed, epoch, place, sample, samples):
     """The key of `dataset[sample]` at a place of an epoch's order of `samples` samples; None if the program drew the order.
     Samples whose key is no number are drawn by their place alone."""
     try:
         sample = operator.index(sample)
     except TypeError:
-        return Key(seed, epoch, index)
+        return Key(seed, epoch, place)
     if sample < 0:
-        return Key(seed, epoch, index)
-    return Key(seed, epoch, sample, index if samples is None or index >= samples else None)
+        return Key(seed, epoch, place)
+    return Key(seed, epoch, sample, place if samples is None or place >= samples else None)
 
 
-def draw_number(index, sample):
-    return mix(mix(index + _GOLDEN & _MASK) ^ sample)
+def draw_number(place, sample):
+    return mix(mix(place + _GOLDEN & _MASK) ^ sample)

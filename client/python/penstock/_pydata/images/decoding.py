@@ -4,8 +4,8 @@ NumPy and the extension are imported with the first image.
 """
 import threading
 
-from ..errors import DataLoss
-from ..transforms import sides_of
+from ...errors import DataLoss
+from ...transforms import sides_of
 
 # Limits of one image. Bytes are the program's own, in memory already, so their limit is only the decoder's own largest;
 # pixels and scans as in the daemon's configuration.
@@ -20,7 +20,7 @@ class _Thread(threading.local):
     def __init__(self):
         import numpy
 
-        from .. import _decode
+        from ... import _decode
         self.decoder = _decode.Decoder(MAX_BYTES, MAX_PIXELS, MAX_SCANS)
         self.empty = numpy.empty
         self.row = numpy.empty(0, numpy.uint8)
@@ -48,7 +48,7 @@ def thread():
 
 def spec_of(plan):
     """What the extension needs to know of a plan. A plan without a crop leaves images as they are."""
-    from .. import _decode
+    from ... import _decode
     rest = {"flip": plan.flip, "gray": plan.gray, "upright": plan.upright}
     if plan.random_crop is not None:
         crop = plan.random_crop

@@ -8,10 +8,10 @@ import dataclasses
 import functools
 from collections.abc import MutableMapping
 
-from .. import _steps
-from .._settings import LAYOUTS, dtype_of, one_of
-from ..errors import InvalidArgument
-from ..transforms import Python, is_native
+from ... import _steps
+from ..._settings import LAYOUTS, dtype_of, one_of
+from ...errors import InvalidArgument
+from ...transforms import Python, is_native
 from . import decoding as images
 from . import functions
 
@@ -128,7 +128,7 @@ def _walk_for(kind):
     return _walk_dataclass if dataclasses.is_dataclass(kind) else None
 
 
-_WALKS = {}
+_WALKS: dict = {}
 _MOST_TYPES = 1024
 
 
@@ -249,7 +249,7 @@ def _has_floats(value):
 
 def finish(row, shape, decoding):
     """A tensor of a row's bytes: as the finish of a native batch, by the same function."""
-    from .. import _decode
+    from ... import _decode
     height, width, channels = shape
     dtype = "uint8" if decoding.unscaled else decoding.dtype
     tensor, memory = _empty((channels, height, width) if decoding.layout == "NCHW" else shape, dtype)

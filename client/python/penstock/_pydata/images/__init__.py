@@ -1,0 +1,1 @@
+"""Encoded images in the samples of Python datasets."""
