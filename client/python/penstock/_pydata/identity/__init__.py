@@ -53,12 +53,12 @@ def identify(key=None, **parts):
             objects.walk(to, value, name)
         surroundings.walk(to)
     except Opaque as reason:
-        return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers, unless you "
-                              "give key=")
+        return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers, unless "
+                              "you give key=")
     except RecursionError:
-        return Identity(None, f"{''.join(to.path[:4])} is nested too deeply; batches are not shared with other trainers, "
-                              "unless you give key=")
+        return Identity(None, f"{''.join(to.path[:4])} is nested too deeply; batches are not shared with other "
+                              "trainers, unless you give key=")
     except Exception as error:  # an attribute that raises, an object that claims to be what it is not
-        return Identity(None, f"{''.join(to.path)} cannot be compared ({type(error).__name__}: {error}); batches are not shared "
-                              "with other trainers, unless you give key=")
+        return Identity(None, f"{''.join(to.path)} cannot be compared ({type(error).__name__}: {error}); batches are "
+                              "not shared with other trainers, unless you give key=")
     return Identity(to.digest())
