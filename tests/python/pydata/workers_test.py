@@ -11,7 +11,7 @@ import time
 import unittest
 import warnings
 
-from datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, plain, support, torch
+from python_datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, plain, support, torch
 
 import penstock  # noqa: E402
 from penstock.torch import DataLoader  # noqa: E402
