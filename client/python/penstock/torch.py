@@ -53,8 +53,8 @@ class DataLoader(Attributes, LoaderBase):
         explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
                 persistent_workers=persistent_workers)
         if batch_size is None and batch_sampler is None:
-            raise InvalidArgument("batch_size is None, which in torch means single samples; Penstock gives only batches: use "
-                                  "batch_size=1, and batch['image'][0]")
+            raise InvalidArgument("batch_size is None, which in torch means single samples; Penstock gives only "
+                                  "batches: use batch_size=1, and batch['image'][0]")
         sampling, rank, world_size = _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, world_size)
         super().__init__(_settings.make(
             dataset, batch_size=1 if batch_size is None else batch_size, shuffle=shuffle or False, drop_last=drop_last,
@@ -113,8 +113,8 @@ class DataLoader(Attributes, LoaderBase):
         empty, take_into = torch.empty, session.take_into
         float_bytes, row_info = _floats_of_bytes(settings) if settings.unscaled and has_image else None, self._row_info
         if row_info and {SAMPLE_ID, VALID} & {tensor.name for tensor in others}:
-            raise InvalidArgument(f"row_info=True adds tensors {SAMPLE_ID!r} and {VALID!r}, but the dataset has a field of "
-                                  "that name; leave one of them out")
+            raise InvalidArgument(f"row_info=True adds tensors {SAMPLE_ID!r} and {VALID!r}, but the dataset has a "
+                                  "field of that name; leave one of them out")
 
         def take():
             values = {}
@@ -186,7 +186,8 @@ def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, w
     if sampler is not None and shuffle:
         raise InvalidArgument("sampler and shuffle exclude each other; the sampler determines the order")
     if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
-        raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it determines them all")
+        raise InvalidArgument("batch_sampler excludes batch_size, shuffle, sampler and drop_last; it determines them "
+                              "all")
     if batch_sampler is None:
         return _sampling.of(sampler, batch_size, rank, world_size)
     return _sampling.of_batches(batch_sampler, rank, world_size)
@@ -203,7 +204,8 @@ def _seed(seed, generator):
 def _refuse_python_only(**arguments):
     for name, value in arguments.items():
         if value is not None:
-            raise InvalidArgument(f"{name} is for datasets of Python objects, and this is a name or a path; leave it out")
+            raise InvalidArgument(f"{name} is for datasets of Python objects, and this is a name or a path; leave it "
+                                  "out")
 
 
 def _refuse(**arguments):

@@ -8,7 +8,7 @@ import identities
 from slots import support
 
 import penstock
-from penstock._pydata import walk
+from penstock._pydata.identity import walk
 from penstock._pydata.identity import identify
 
 # Each line of a pair differs in what the samples are.

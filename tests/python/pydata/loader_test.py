@@ -5,7 +5,7 @@ import random
 import unittest
 import warnings
 
-from datasets import ByItems, Counting, Failing, Numbers, Pair, Record, Shaped, Stateful, ids, numpy, plain, support, torch
+from python_datasets import ByItems, Counting, Failing, Numbers, Pair, Record, Shaped, Stateful, ids, numpy, plain, support, torch
 
 import penstock  # noqa: E402
 from penstock.torch import DataLoader  # noqa: E402

@@ -2,7 +2,7 @@
 import os
 import struct
 
-from datasets import numpy, plain, support, torch
+from python_datasets import numpy, plain, support, torch
 
 torchvision = support.need("torchvision")
 

@@ -11,7 +11,7 @@ import time
 import unittest
 import warnings
 
-from datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, plain, support, torch
+from python_datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, plain, support, torch
 
 import penstock  # noqa: E402
 from penstock.torch import DataLoader  # noqa: E402
@@ -307,6 +307,17 @@ class ProcessesTest(WorkersTest):
             if len(got) == 5:
                 os.kill(int(batch[2][0]), signal.SIGKILL)
         self.assertEqual(plain(got), plain(expected))
+
+    def test_a_sample_over_which_workers_die_fails_in_words(self):
+        for end, words in ((lambda: os._exit(3), "exit code 3"), (lambda: os.kill(os.getpid(), signal.SIGSEGV), "signal 11.*File")):
+            loader = self.loader(Shaped(lambda i: end() if i == 5 else i, 8), batch_size=2)
+            with self.assertRaisesRegex(penstock.DataLoss, f"(?s)sample 5 .*2 worker processes died over it.*{words}"):
+                list(loader)
+
+    def test_a_sample_that_hangs_is_a_timeout(self):
+        loader = self.loader(Shaped(lambda i: time.sleep(60) if i == 5 else i, 8), batch_size=2, timeout=1)
+        with self.assertRaises(TimeoutError):
+            list(loader)
 
     def test_nothing_is_left_when_it_is_closed(self):
         loader = self.loader(Shaped(lambda _: (os.getpid(), os.getppid())), batch_size=None)

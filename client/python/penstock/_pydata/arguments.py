@@ -15,7 +15,8 @@ _NATIVE_ONLY = {"fields": "a sample has what the dataset returns", "range": "use
 def refuse_native_only(**given):
     for name, value in given.items():
         if value:
-            raise InvalidArgument(f"{name} is for datasets that Penstock reads itself, and this one is Python; {_NATIVE_ONLY[name]}")
+            raise InvalidArgument(f"{name} is for datasets that Penstock reads itself, and this one is Python; "
+                                  f"{_NATIVE_ONLY[name]}")
 
 
 def is_iterable(dataset):
@@ -27,15 +28,15 @@ def is_iterable(dataset):
 def check_dataset(dataset):
     if is_iterable(dataset) or hasattr(dataset, "__getitem__"):
         return
-    raise InvalidArgument(f"the dataset is {type(dataset).__name__} {dataset!r:.80}; give a dataset's name, its path, or an object with "
-                          "__getitem__ and __len__ (torch.utils.data.Dataset, IterableDataset)")
+    raise InvalidArgument(f"the dataset is {type(dataset).__name__} {dataset!r:.80}; give a dataset's name, its path, "
+                          "or an object with __getitem__ and __len__ (torch.utils.data.Dataset, IterableDataset)")
 
 
 def check_workers(num_workers, prefetch_factor, persistent_workers, timeout):
     """Number of batches kept ready for each worker."""
     if not isinstance(num_workers, int) or num_workers < 0:
-        raise InvalidArgument(f"num_workers option should be non-negative: got {num_workers!r}; use num_workers=0 to make samples "
-                              "in this process")
+        raise InvalidArgument(f"num_workers option should be non-negative: got {num_workers!r}; use num_workers=0 to "
+                              "make samples in this process")
     if isinstance(timeout, (int, float)) and timeout < 0:
         raise InvalidArgument(f"timeout option should be non-negative: got {timeout!r}")
     if num_workers > 256:
@@ -51,36 +52,38 @@ def check_context(context, num_workers):
     if context is None:
         return
     if num_workers == 0:
-        raise InvalidArgument("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-                              "num_workers=0")
+        raise InvalidArgument("multiprocessing_context can only be used with multi-process loading (num_workers > 0), "
+                              "but got num_workers=0")
     methods = multiprocessing.get_all_start_methods()
     if isinstance(context, str):
         if context not in methods:
-            raise InvalidArgument(f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
-                                  f"multiprocessing_context={context!r}")
+            raise InvalidArgument(f"multiprocessing_context option should specify a valid start method in {methods!r}, "
+                                  f"but got multiprocessing_context={context!r}")
         method = context
     elif isinstance(context, multiprocessing.context.BaseContext):
         method = context.get_start_method(allow_none=True)
     else:
-        raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the start method, "
-                        f"but got multiprocessing_context={context}")
+        raise TypeError("multiprocessing_context option should be a valid context object or a string specifying the "
+                        f"start method, but got multiprocessing_context={context}")
     if method not in (None, "fork"):
-        say_once(f"multiprocessing_context={method!r}: Penstock always forks its workers, which then have the dataset as it is, "
-                 "without pickling it")
+        say_once(f"multiprocessing_context={method!r}: Penstock always forks its workers, which then have the dataset "
+                 "as it is, without pickling it")
 
 
 def check_batching(dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, rank, world_size):
     if is_iterable(dataset):
         for name, value in (("shuffle", shuffle or None), ("sampler", sampler), ("batch_sampler", batch_sampler)):
             if value is not None:
-                raise InvalidArgument(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}")
+                raise InvalidArgument(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                                      f"{name}={value}")
         if rank is not None or world_size is not None:
-            raise InvalidArgument("rank and world_size are given with an IterableDataset, which only the dataset itself can divide "
-                                  "among ranks; leave them out, and divide in its __iter__")
+            raise InvalidArgument("rank and world_size are given with an IterableDataset, which only the dataset "
+                                  "itself can divide among ranks; leave them out, and divide in its __iter__")
     if sampler is not None and shuffle:
         raise InvalidArgument("sampler option is mutually exclusive with shuffle")
     if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
-        raise InvalidArgument("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+        raise InvalidArgument("batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and "
+                              "drop_last")
     if batch_size is None and drop_last:
         raise InvalidArgument("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
     if batch_sampler is None and batch_size is not None:
@@ -97,16 +100,16 @@ def place_of(dataset, sampler, batch_sampler, rank, world_size):
         return _sampling._place(drawn, rank, world_size)
     found = ranks.find(rank, world_size)
     if found.world_size > 1 and rank is None:
-        say_once(f"this process is rank {found}, and takes its share of the samples; give rank=0, world_size=1 for all samples on each "
-                 "rank, as torch's DataLoader has it without a DistributedSampler")
+        say_once(f"this process is rank {found}, and takes its share of the samples; give rank=0, world_size=1 for all "
+                 "samples on each rank, as torch's DataLoader has it without a DistributedSampler")
     return found, None, None
 
 
 def warn_of_length(said, taken, num_workers):
     """As torch: an IterableDataset gave more than its length says."""
-    text = (f"Length of IterableDataset was reported to be {said} when accessing len(dataloader), but {taken} batches have been "
-            "fetched. ")
+    text = (f"Length of IterableDataset was reported to be {said} when accessing len(dataloader), but {taken} batches "
+            "have been fetched. ")
     if num_workers > 0:
-        text += ("For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
-                 "each worker (torch.utils.data.get_worker_info).")
+        text += ("For multiprocessing data-loading, this could be caused by not properly configuring the "
+                 "IterableDataset replica at each worker (torch.utils.data.get_worker_info).")
     warnings.warn(text, stacklevel=2)

@@ -11,8 +11,8 @@ def of(device, pin_memory):
     if device != "cpu":
         if device.startswith("cuda") and not torch.cuda.is_available():
             from ..errors import FailedPrecondition
-            raise FailedPrecondition(f"device is {device!r}, but torch sees no GPU; give device='cpu', or 'auto' to use one if "
-                                     "there is one")
+            raise FailedPrecondition(f"device is {device!r}, but torch sees no GPU; give device='cpu', or 'auto' to "
+                                     "use one if there is one")
         target = torch.device(device)
         return lambda batch: changed(batch, lambda tensor: tensor.to(target, non_blocking=True), "to", (target,))
     if pin_memory and torch.cuda.is_available():

@@ -19,6 +19,8 @@ from ..errors import Error, Unavailable
 ENTER_SECONDS = 10.0
 _LOOK_SECONDS = 0.5  # how often a host looks for ended workers although nobody told it
 _END_SECONDS = 2.0   # how long a host that was told to end may take
+# Those for which programs have handlers, which are of no use in a host.
+_SIGNALS = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
 _ending = []         # hosts that were told to end, and are not reaped yet
 
 
@@ -137,7 +139,7 @@ def _main(address, token, program, trainer, life, work):
 def _become_host():
     """Leaves the trainer's signals, terminal and garbage alone."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM):
+    for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the trainer decides
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -176,8 +178,8 @@ def _run(address, token, program, trainer, life, work):
             try:
                 child = _fork()
             except OSError as error:
-                host.fail(f"a worker cannot be forked: {error}; look at the limits for processes and memory (ulimit -u, the "
-                          "container's pids.max)")
+                host.fail(f"a worker cannot be forked: {error}; look at the limits for processes and memory (ulimit "
+                          "-u, the container's pids.max)")
                 return 1
             if child == 0:
                 _worker(host, pid, place, start, words, address, token, work)

@@ -24,20 +24,22 @@ _DROPPED = ("_source", "_plan", "_remote", "_order_of", "_deliver", "_bad", "_st
 
 
 class PythonLoader(Attributes, DataLoader):
-    """What `penstock.torch.DataLoader(dataset, …)` makes of any dataset that is not a name or a path. client/python's README
-    says what it does."""
+    """What `penstock.torch.DataLoader(dataset, …)` makes of any dataset that is not a name or a path. The README of
+    client/python says what it does."""
 
-    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
-                 pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *,
-                 prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True, transform=None, dtype=None,
-                 layout=None, device="cpu", seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="",
-                 name="", reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
+    def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
+                 collate_fn=None, pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None,
+                 multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
+                 pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
+                 seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
+                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
                  native="auto", on_error="raise", max_batch_bytes=None):
         if isinstance(dataset, (str, os.PathLike)):
             dataset, range = native_samples.of_loader(dataset, address, range, num_workers), None
         arguments.check_dataset(dataset)
         arguments.refuse_native_only(fields=fields, range=range, row_info=row_info)
-        self._decoding = encoded.decoding_of(transform, None if dtype is None else str(dtype).removeprefix("torch."), layout)
+        dtype = None if dtype is None else str(dtype).removeprefix("torch.")
+        self._decoding = encoded.decoding_of(transform, dtype, layout)
         prefetch = arguments.check_workers(num_workers, prefetch_factor, persistent_workers, timeout)
         arguments.check_context(multiprocessing_context, num_workers)
         arguments.check_batching(dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, rank, world_size)
@@ -46,7 +48,8 @@ class PythonLoader(Attributes, DataLoader):
         LoaderBase.__init__(self, _settings.make(
             "/", batch_size=batch_size or 1, shuffle=shuffle or False, drop_last=drop_last, seed=_seed(seed, generator),
             device=str(torch.device(device)) if device != "auto" else device, rank=place, world_size=world_size,
-            last_batch=last_batch, prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)), timeout=timeout,
+            last_batch=last_batch, timeout=timeout,
+            prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)),
             reconnect=reconnect, address=address, name=name, delivery=delivery, fail_on_bad_sample=True))
         batched = batch_size is not None or batch_sampler is not None
         if collate_fn is None:
@@ -54,7 +57,8 @@ class PythonLoader(Attributes, DataLoader):
             if isinstance(dataset, native_samples.NativeSamples) and batched:
                 collate_fn = native_samples.collate
         self._arguments = dict(
-            dataset=dataset, batch_size=None if batch_sampler is not None else batch_size, sampler=sampler, batch_sampler=batch_sampler,
+            dataset=dataset, batch_size=None if batch_sampler is not None else batch_size, sampler=sampler,
+            batch_sampler=batch_sampler,
             num_workers=num_workers, collate_fn=collate_fn, pin_memory=pin_memory, drop_last=drop_last, timeout=timeout,
             worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context, generator=generator,
             prefetch_factor=None if num_workers == 0 else prefetch, persistent_workers=persistent_workers,
@@ -94,7 +98,8 @@ class PythonLoader(Attributes, DataLoader):
             return
         self._order_of = plans.DrawnOrder(self._settings, sampler, _length(dataset), size, self._given_by, whole)
         if self._replaces and (whole or size is None):
-            raise InvalidArgument("on_error is 'replace', which needs batches by number; leave batch_sampler out, or give batch_size")
+            raise InvalidArgument("on_error is 'replace', which needs batches by number; leave batch_sampler out, or "
+                                  "give batch_size")
 
     # What is known before a batch is taken.
 
@@ -116,7 +121,9 @@ class PythonLoader(Attributes, DataLoader):
         return plans.digest("python", type(self.dataset).__qualname__, _length(self.dataset), self._batched, *order)
 
     def _identity_of_epoch(self):
-        return self._static() if self._plan is None or self._plan.drawn == 0 else plans.digest(self._static(), self._plan.name, self._plan.drawn)
+        if self._plan is None or self._plan.drawn == 0:
+            return self._static()
+        return plans.digest(self._static(), self._plan.name, self._plan.drawn)
 
     # Position.
 
@@ -139,26 +146,27 @@ class PythonLoader(Attributes, DataLoader):
             self._states = state_dict.get("streams")
             if self._states is None:
                 self._go(self._goal.epoch, 0)
-                raise InvalidArgument("the state is of the middle of an epoch of an IterableDataset without state_dict and "
-                                      "load_state_dict, which alone can tell where it was; give it both (torchdata's protocol), "
-                                      "or load states of an epoch's end")
+                raise InvalidArgument("the state is of the middle of an epoch of an IterableDataset without state_dict "
+                                      "and load_state_dict, which alone can tell where it was; give it both "
+                                      "(torchdata's protocol), or load states of an epoch's end")
             if len(self._states) != max(1, self.num_workers):
                 count = len(self._states)
                 self._go(self._goal.epoch, 0)
-                raise FailedPrecondition(f"the state is of the middle of an epoch with {count} streams, one for each worker; give "
-                                         f"num_workers={count}")
+                raise FailedPrecondition(f"the state is of the middle of an epoch with {count} streams, one for each "
+                                         f"worker; give num_workers={count}")
 
     def _check_state(self):
         goal = self._goal
         if goal.seed != self._settings.seed:
             seed = goal.seed
             self._go(0, 0)
-            raise FailedPrecondition(f"the state belongs to another feed: its seed is {seed}, the loader's {self._settings.seed}; make "
-                                     "the loader as it was then")
-        if goal.fingerprint != self._static() and (goal.consumed == 0 or isinstance(self._order_of, (plans.OwnOrder, type(None)))):
+            raise FailedPrecondition(f"the state belongs to another feed: its seed is {seed}, the loader's "
+                                     f"{self._settings.seed}; make the loader as it was then")
+        is_drawn = isinstance(self._order_of, plans.DrawnOrder)  # then it is compared once it is drawn again
+        if goal.fingerprint != self._static() and (goal.consumed == 0 or not is_drawn):
             self._go(0, 0)
-            raise FailedPrecondition("the state belongs to another feed: the dataset's class or length, the order or the kind of batches "
-                                     "differ; make the loader as it was then")
+            raise FailedPrecondition("the state belongs to another feed: the dataset's class or length, the order or "
+                                     "the kind of batches differ; make the loader as it was then")
 
     def _streams(self):
         if self._source is not None and self._begun:
@@ -199,12 +207,14 @@ class PythonLoader(Attributes, DataLoader):
         bad.update(batch.bad)
         sample, why = batch.bad[-1]
         if len(bad) > most:
-            return Local(DataLoss(f"too many bad samples: {len(bad)} of {_length(self.dataset)} raised an exception, and at most {most} may; "
-                                  f"the last one is {sample}: {why}; repair them, or remove them"))
+            return Local(DataLoss(f"too many bad samples: {len(bad)} of {_length(self.dataset)} raised an exception, "
+                                  f"and at most {most} may; the last one is {sample}: {why}; repair them, or remove "
+                                  "them"))
         if len(bad) > self._warned:
             self._warned = 2 * len(bad) - 1
-            warnings.warn(f"{len(bad)} samples raised an exception and were replaced by others, for example sample {sample}: {why}. Use "
-                          "on_error='raise' to stop at the first one, as torch's DataLoader does", BadSampleWarning, stacklevel=_outside())
+            warnings.warn(f"{len(bad)} samples raised an exception and were replaced by others, for example sample "
+                          f"{sample}: {why}. Use on_error='raise' to stop at the first one, as torch's DataLoader "
+                          "does", BadSampleWarning, stacklevel=_outside())
         return batch.batch
 
     def _begin(self):
@@ -218,8 +228,9 @@ class PythonLoader(Attributes, DataLoader):
             expected, self._plan = at.fingerprint, plan
             if expected != self._identity_of_epoch():
                 self._go(0, 0)
-                raise FailedPrecondition("the state belongs to another order than the sampler has drawn now; seed the sampler as it was "
-                                         "when the state was saved, or leave it to Penstock (shuffle=True)")
+                raise FailedPrecondition("the state belongs to another order than the sampler has drawn now; seed the "
+                                         "sampler as it was when the state was saved, or leave it to Penstock "
+                                         "(shuffle=True)")
         if plan.share.steps() == 0 and not plan.more:
             return False
         self._plan, self._source = plan, self._source_of(plan)
@@ -237,7 +248,8 @@ class PythonLoader(Attributes, DataLoader):
 
     def _recipe(self, plan, units):
         samples = None if plan.name in ("given", "units") else plan.order.samples
-        return Recipe(self.dataset, self.collate_fn, self._batched, self._settings.seed, units, plan.given_by, self._decoding, samples)
+        return Recipe(self.dataset, self.collate_fn, self._batched, self._settings.seed, units, plan.given_by,
+                      self._decoding, samples)
 
     def _stream_recipe(self):
         return streams.StreamRecipe(self.dataset, self.collate_fn, self.batch_size, self.drop_last, self._settings.seed,
@@ -316,8 +328,9 @@ class PythonLoader(Attributes, DataLoader):
     def __repr__(self):
         settings = self._settings
         where = f"{self.num_workers} workers" if self.num_workers else "this process"
-        return (f"<penstock.torch.DataLoader of {type(self.dataset).__name__}: batches of {self.batch_size}, rank {settings.rank}, "
-                f"{settings.remainder} last batch, made in {where}, on {settings.device}, epoch {self.epoch}>")
+        return (f"<penstock.torch.DataLoader of {type(self.dataset).__name__}: batches of {self.batch_size}, rank "
+                f"{settings.rank}, {settings.remainder} last batch, made in {where}, on {settings.device}, epoch "
+                f"{self.epoch}>")
 
 
 def _length(dataset):

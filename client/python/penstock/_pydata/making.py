@@ -74,7 +74,8 @@ class Making:
         if self.recipe.batched:
             keys = list(keys)
             if len(keys) > MAX_ROWS_OF_UNIT:
-                raise InvalidArgument(f"the batch_sampler gave a batch of {len(keys)} samples; give at most {MAX_ROWS_OF_UNIT}")
+                raise InvalidArgument(f"the batch_sampler gave a batch of {len(keys)} samples; give at most "
+                                      f"{MAX_ROWS_OF_UNIT}")
         return keys, (ids[0] * ranks + rank) * MAX_ROWS_OF_UNIT, 1
 
     def _get(self, key, epoch, number, is_planned):
@@ -110,7 +111,8 @@ class Making:
 def _items_of(dataset):
     """What makes several samples at once; None if nothing does. torch's Subset has it always, but only passes it on."""
     kind = type(dataset)
-    if kind.__name__ == "Subset" and kind.__module__.startswith("torch.utils.data") and _items_of(dataset.dataset) is None:
+    is_subset = kind.__name__ == "Subset" and kind.__module__.startswith("torch.utils.data")
+    if is_subset and _items_of(dataset.dataset) is None:
         return None
     return getattr(dataset, "__getitems__", None) or None
 

@@ -13,7 +13,8 @@ from ..torch import DataLoader
 from .arguments import PREFETCH
 
 # Arguments that only Python workers can heed.
-_ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "transform", "key", "max_batch_bytes")
+_ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "transform", "key",
+                "max_batch_bytes")
 
 
 def is_chosen(dataset, arguments, keywords):
@@ -26,11 +27,12 @@ def is_chosen(dataset, arguments, keywords):
     except (Error, OSError) as error:
         reason = str(error)
     if reason is None:
-        say_once(f"{type(dataset).__name__}: Penstock reads and transforms the files itself (native='never' has Python do it)")
+        say_once(f"{type(dataset).__name__}: Penstock reads and transforms the files itself (native='never' has Python "
+                 "do it)")
         return True
     if wish == "require":
-        raise InvalidArgument(f"native is 'require', but Penstock cannot read this {type(dataset).__name__} as Python does: {reason}; leave "
-                              "native out, and workers in Python make its batches")
+        raise InvalidArgument(f"native is 'require', but Penstock cannot read this {type(dataset).__name__} as Python "
+                              f"does: {reason}; leave native out, and workers in Python make its batches")
     return False
 
 
@@ -47,8 +49,8 @@ def _why_not(dataset, given):
         return "it is neither torchvision's ImageFolder nor its MNIST"
     if dataset.target_transform is not None:
         return "it has a target_transform"
-    if set(vars(dataset)) & {"__getitem__", "__getitems__", "__len__"} or type(dataset.transforms).__name__ != "StandardTransform" or \
-            dataset.transforms.transform is not dataset.transform:
+    both = dataset.transforms
+    if type(both).__name__ != "StandardTransform" or both.transform is not dataset.transform:
         return "its transforms were changed"
     if _torchvision.read(dataset.transform)[1] is None:
         return "its transform gives no tensor"
@@ -101,11 +103,10 @@ class NativeLoader(DataLoader):
 
     def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, *arguments,
                  prefetch_factor=None, on_error="raise", native="auto", key=None, max_batch_bytes=None, **keywords):
-        given = inspect.signature(DataLoader.__init__).bind(None, dataset, batch_size, shuffle, sampler, None, num_workers, *arguments,
-                                                            **keywords).arguments
-        for name in ("self", "dataset", "transform", "batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context",
-                     "fail_on_bad_sample", "num_workers", "persistent_workers"):  # the daemon's own workers decode
-            given.pop(name, None)
+        given = inspect.signature(DataLoader.__init__).bind(None, dataset, batch_size, shuffle, sampler, None,
+                                                            num_workers, *arguments, **keywords).arguments
+        for name in ("self", "dataset", "fail_on_bad_sample", "num_workers", "persistent_workers", *_ONLY_PYTHON):
+            given.pop(name, None)  # the daemon's own workers decode
         _settings.one_of(on_error, ("raise", "replace"), "on_error")
         prefetch = PREFETCH if prefetch_factor is None else _settings.positive(prefetch_factor, "prefetch_factor")
         path = dataset.root if type(dataset).__name__ == "ImageFolder" else images_of(dataset)

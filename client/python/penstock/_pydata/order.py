@@ -138,9 +138,10 @@ class Windowed:
 
     def _begin(self, window):
         if self._begins is None:  # the window after which all begin earlier, because it has the short shard
-            last = self._all_shards - 1
+            last, place = self._all_shards - 1, 0
             short = self._all_shards * self._shard - self.samples
-            place = next(at for at in range(self._all_shards) if Permutation(self._all_shards, self._keys[0])(at) == last) if short else 0
+            if short:
+                place = Permutation(self._all_shards, self._keys[0]).run(0, self._all_shards).index(last)
             self._begins = place // self._shards, short
         return window * self._shard * self._shards - (self._begins[1] if window > self._begins[0] else 0)
 

@@ -43,8 +43,8 @@ class OwnOrder:
         self._settings, self.samples = settings, samples
         self.window = settings.shuffle if isinstance(settings.shuffle, ShuffleWindow) else None
         if self.window is not None and self.window.shard_samples is None:
-            raise InvalidArgument("ShuffleWindow: shard_samples is None, which means a tar file's samples; give a number for a "
-                                  "Python dataset")
+            raise InvalidArgument("ShuffleWindow: shard_samples is None, which means a tar file's samples; give a "
+                                  "number for a Python dataset")
         self.name = "windows" if self.window is not None else "shuffled" if settings.shuffle else "sequential"
 
     def batches(self):
@@ -70,7 +70,8 @@ class OwnOrder:
 
     def _share(self, consumed):
         settings = self._settings
-        return Share(self.samples, consumed, settings.batch_size, settings.rank.rank, settings.rank.world_size, settings.remainder)
+        return Share(self.samples, consumed, settings.batch_size, settings.rank.rank, settings.rank.world_size,
+                     settings.remainder)
 
 
 class DrawnOrder:
@@ -154,8 +155,8 @@ class DrawnOrder:
             entries, more = self._next_part()
             at += part
         if at < base or consumed - base > len(entries):
-            raise FailedPrecondition(f"the state has {consumed} batches of epoch {epoch}, but the sampler ended before; make the "
-                                     "sampler as it was when the state was saved")
+            raise FailedPrecondition(f"the state has {consumed} batches of epoch {epoch}, but the sampler ended "
+                                     "before; make the sampler as it was when the state was saved")
         return self._plan_of(epoch, entries, consumed - base, base, more, drawn)
 
     def _next_part(self):
@@ -169,8 +170,8 @@ class DrawnOrder:
 
     def _plan_of(self, epoch, entries, consumed, base, more, drawn):
         share = self._share(len(entries), consumed, units=True)
-        return Plan(epoch, self._settings.seed, Sequential(len(entries)), share, "units", self._given_by, drawn, entries, base,
-                    more)
+        order = Sequential(len(entries))
+        return Plan(epoch, self._settings.seed, order, share, "units", self._given_by, drawn, entries, base, more)
 
     def _share(self, samples, consumed, units=False):
         settings = self._settings
@@ -182,8 +183,8 @@ class DrawnOrder:
 
     def _fits(self, consumed, samples):
         if consumed > samples:
-            raise FailedPrecondition(f"the state has {consumed} of the epoch's samples or batches, but the sampler drew {samples}; "
-                                     "make the sampler as it was when the state was saved")
+            raise FailedPrecondition(f"the state has {consumed} of the epoch's samples or batches, but the sampler "
+                                     f"drew {samples}; make the sampler as it was when the state was saved")
         return consumed
 
 

@@ -71,7 +71,7 @@ class Remote:
         if self._session is None or self._open_for != self._kind_of(plan):
             return False
         state = self._session.state
-        if self._ended == state.epoch == plan.epoch - 1 and state.consumed != 0:  # another rank has one more batch in that epoch
+        if self._ended == state.epoch == plan.epoch - 1 and state.consumed != 0:  # another rank has one more batch
             self.take()
             state = self._session.state
         return (state.epoch, state.consumed) == (plan.epoch, plan.share.consumed)
@@ -98,7 +98,8 @@ class Remote:
                     decoding=recipe.decoding, samples=recipe.samples, replaces=loader._replaces)
         if loader._key is not None:
             return identity.identify_key(loader._key, **ours)
-        return identity.identify(dataset=loader.dataset, collate_fn=loader.collate_fn, worker_init_fn=loader.worker_init_fn, **ours)
+        return identity.identify(dataset=loader.dataset, collate_fn=loader.collate_fn,
+                                 worker_init_fn=loader.worker_init_fn, **ours)
 
     def _choose_random(self, reason):
         self._leave_host()
@@ -120,7 +121,8 @@ class Remote:
             self._choose(plan, board)
             return
         if self._board is None or not (plan.base > 0 or loader.persistent_workers) or not self._is_private:
-            self._choose_random("its sampler may be endless, or its workers persist, so its batches are not known ahead")
+            self._choose_random("its sampler may be endless, or its workers persist, so its batches are not known "
+                                "ahead")
             self._board, self._is_private = Board(), True
             self._work = self._work_of(plan, self._board)
         self._board.write(plan.epoch, plan.base, entries)
@@ -129,8 +131,8 @@ class Remote:
         loader = self._loader
         is_units = plan.entries is not None
         return worker.Work(loader.num_workers, loader.dataset, loader.worker_init_fn, loader._settings.seed,
-                           loader._recipe(plan, board if is_units else None), replaces=loader._replaces, samples=plan.order.samples,
-                           orders=None if is_units else board)
+                           loader._recipe(plan, board if is_units else None), replaces=loader._replaces,
+                           samples=plan.order.samples, orders=None if is_units else board)
 
     # The session.
 
@@ -235,7 +237,8 @@ class Remote:
             self._board.write(self._streaming.epoch, 0, self._streaming.begins)
         token, session = self._session.host_token, self._session
         try:
-            self._host = hosts.fork(self._client.address, token, f"{_feed.program_name()}/{__version__}", worker.work_of(self._work))
+            program = f"{_feed.program_name()}/{__version__}"
+            self._host = hosts.fork(self._client.address, token, program, worker.work_of(self._work))
         finally:
             session.note_host_forked()
         self._forked += 1
@@ -245,8 +248,9 @@ class Remote:
         found = self._identify(self._loader._plan)
         if found.digest != self._identity:
             self._session.note_host_forked()
-            raise FailedPrecondition("the dataset was changed after its workers were forked, and they have ended, so the rest of the "
-                                     "epoch would be made from another dataset; do not change it within an epoch")
+            raise FailedPrecondition("the dataset was changed after its workers were forked, and they have ended, so "
+                                     "the rest of the epoch would be made from another dataset; do not change it "
+                                     "within an epoch")
 
     def _leave_host(self):
         host, self._host, self._forked, self._work, self._is_private = self._host, None, 0, None, False
@@ -288,7 +292,8 @@ class _MapSource:
         self._goes_on = False
         expected = self._plan.share.at(self._step)
         if taken is None or tuple(taken[1][2:4]) != expected[:2]:
-            raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows {expected}")
+            raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows "
+                           f"{expected}")
         self._step += 1
         if self._step == self._steps:
             self._remote.note_end(self._plan.epoch)

@@ -40,7 +40,8 @@ class Replacing:
         """A substitute for a sample that has just raised."""
         self._known[sample] = f"{type(error).__name__}: {error}"
         if len(self._known) > 10 * most_bad(self._samples) + _LEAST:
-            raise DataLoss(f"too many bad samples: {len(self._known)} of {self._samples} raised an exception") from error
+            raise DataLoss(f"too many bad samples: {len(self._known)} of {self._samples} raised an "
+                           "exception") from error
         return self._other(sample)
 
     def _other(self, sample):

@@ -60,8 +60,8 @@ class Board:
             entry = os.pread(self._fd, max(0, end - begin), begin)
             if os.pread(self._fd, _HEADER.size, 0) == header:
                 return pickle.loads(entry)
-        raise FailedPrecondition(f"batch {number} of epoch {epoch} is not on the trainer's list any more; the trainer has gone on "
-                                 "to other batches")
+        raise FailedPrecondition(f"batch {number} of epoch {epoch} is not on the trainer's list any more; the trainer "
+                                 "has gone on to other batches")
 
     def close(self):
         if self._fd >= 0:

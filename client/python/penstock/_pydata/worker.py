@@ -85,8 +85,8 @@ def _prepare_torch(work, place):
     worker._worker_info = worker.WorkerInfo(id=place, num_workers=work.num_workers, seed=seed, dataset=work.dataset)
 
     def refuse(*_, **__):
-        raise RuntimeError("a Python worker tried to use CUDA, which a forked process cannot; return tensors on the CPU from the dataset "
-                           "and collate_fn, and give device='cuda' to the loader")
+        raise RuntimeError("a Python worker tried to use CUDA, which a forked process cannot; return tensors on the "
+                           "CPU from the dataset and collate_fn, and give device='cuda' to the loader")
 
     torch.cuda._lazy_init = refuse
     arena.install(torch)
@@ -212,11 +212,12 @@ class _Streams(_Maker):
     def _begin(self, epoch, stream, unit):
         first, samples, state = self._work.begins.keys(epoch, stream)
         if first != unit:
-            raise FailedPrecondition(f"stream {stream} is to go on at batch {unit}, but this process has not iterated it; a worker has "
-                                     "ended, and its iterator with it")
+            raise FailedPrecondition(f"stream {stream} is to go on at batch {unit}, but this process has not iterated "
+                                     "it; a worker has ended, and its iterator with it")
         if samples and state is None:
-            raise FailedPrecondition(f"stream {stream} cannot go on behind {samples} samples, because its process has ended and the dataset "
-                                     "has no state_dict; give it state_dict and load_state_dict, or begin the epoch anew")
+            raise FailedPrecondition(f"stream {stream} cannot go on behind {samples} samples, because its process has "
+                                     "ended and the dataset has no state_dict; give it state_dict and load_state_dict, "
+                                     "or begin the epoch anew")
         self._epoch = epoch
         self._stream = None if samples is None else Stream(self._work.streams, epoch, stream, samples, state)
 

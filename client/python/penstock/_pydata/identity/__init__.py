@@ -10,8 +10,9 @@ loader is made, from what is then in memory. README.md lists what it covers, and
 import hashlib
 from typing import NamedTuple, Optional
 
-from ..errors import InvalidArgument
-from . import objects, slot_format, surroundings
+from ...errors import InvalidArgument
+from .. import slot_format
+from . import objects, surroundings
 from .walk import Opaque, Walk
 
 _VERSION = 1  # of the walk; a change makes old and new trainers strangers
@@ -52,12 +53,12 @@ def identify(key=None, **parts):
             objects.walk(to, value, name)
         surroundings.walk(to)
     except Opaque as reason:
-        return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers, unless you "
-                              "give key=")
+        return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers, unless "
+                              "you give key=")
     except RecursionError:
-        return Identity(None, f"{''.join(to.path[:4])} is nested too deeply; batches are not shared with other trainers, "
-                              "unless you give key=")
+        return Identity(None, f"{''.join(to.path[:4])} is nested too deeply; batches are not shared with other "
+                              "trainers, unless you give key=")
     except Exception as error:  # an attribute that raises, an object that claims to be what it is not
-        return Identity(None, f"{''.join(to.path)} cannot be compared ({type(error).__name__}: {error}); batches are not shared "
-                              "with other trainers, unless you give key=")
+        return Identity(None, f"{''.join(to.path)} cannot be compared ({type(error).__name__}: {error}); batches are "
+                              "not shared with other trainers, unless you give key=")
     return Identity(to.digest())

@@ -2,7 +2,7 @@
 import os
 import sys
 
-from .slot_numpy import is_flat
+from ..slot_numpy import is_flat
 from .walk import Opaque
 
 
