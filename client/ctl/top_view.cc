@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -55,6 +56,14 @@ std::string Head(const v1::WatchStatusResponse& now, const v1::WatchStatusRespon
       base::FormatBytes(status.pool().reserved_bytes()), " reserved of ",
       base::FormatBytes(status.pool().max_bytes()), ", ", Count(status.pool().slots_held()),
       " slots held, ", Count(status.pool().slots_cached()), " cached\n");
+  if (status.has_python()) {
+    const v1::PythonMakersStatus& python = status.python();
+    absl::StrAppend(&text, "python ", Count(python.workers()), " workers of ",
+                    Count(python.hosts()), " hosts, ", Percent(python.workers_busy()), " busy   ",
+                    rates.Text(rates.Of(python.batches(), before.status().python().batches())),
+                    " batches/s   ", Count(python.raised()), " raised, ", Count(python.deaths()),
+                    " deaths   ", base::FormatBytes(python.granted_bytes()), " of batches\n");
+  }
   return text;
 }
 
@@ -147,6 +156,25 @@ std::string Workers(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
   return table.Text();
 }
 
+std::string PythonWorkers(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
+                          const Rates& rates) {
+  std::map<std::pair<int32_t, uint32_t>, uint64_t> made;
+  for (const v1::PythonWorkerStatus& worker : before.python_workers())
+    made[{worker.host_pid(), worker.place()}] = worker.batches();
+  Table table({{"PYTHON WORKER", kRight},
+               {"PID", kRight},
+               {"BATCHES/S", kRight},
+               {"BUSY FOR", kRight},
+               {"STATE"},
+               {"DATASET"}});
+  for (const v1::PythonWorkerStatus& worker : now.python_workers())
+    table.Add({absl::StrCat(worker.place()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
+               rates.Text(rates.Of(worker.batches(), made[{worker.host_pid(), worker.place()}])),
+               worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), OneLine(worker.state()),
+               OneLine(worker.dataset())});
+  return table.Text();
+}
+
 // Cuts the text to the size of the screen.
 std::string Fit(const std::string& text, const TopScreen& screen) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
@@ -186,6 +214,8 @@ std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
   if (now.status().feeds_size() > 0) absl::StrAppend(&text, "\n", Feeds(now, before, rates));
   if (now.sessions_size() > 0)
     absl::StrAppend(&text, "\n", Sessions(ToRows(now, before, rates, screen.order), rates));
+  if (now.python_workers_size() > 0)
+    absl::StrAppend(&text, "\n", PythonWorkers(now, before, rates));
   absl::StrAppend(&text, "\n", Workers(now, before, rates));
   return Fit(text, screen);
 }

@@ -127,6 +127,13 @@ std::string Show(const v1::GetStatusResponse& status) {
                       ? absl::StrCat(Count(status.workers_asleep()), " more asleep, ")
                       : "",
                   Plural(status.worker_restarts(), "restart"), "\n");
+  if (status.has_python())
+    absl::StrAppend(&text, "  python    ", Plural(status.python().workers(), "worker"), " of ",
+                    Plural(status.python().hosts(), "host"), ", ",
+                    absl::StrFormat("%.0f %%", 100 * status.python().workers_busy()), " busy; ",
+                    Count(status.python().batches()), " batches made, ",
+                    Count(status.python().raised()), " raised, ",
+                    Plural(status.python().deaths(), "worker"), " ended\n");
   absl::StrAppend(&text, SandboxLines(status));
   absl::StrAppend(&text, "  sessions  ", Count(status.sessions()), "\n");
   if (status.connections_cut_off() > 0)

@@ -161,6 +161,7 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
   engine.retry_for = Milliseconds(config.source().retry_for_ms());
   engine.gpus = GpusOptions(config);
   engine.admission = ToAdmission(config);
+  engine.cores = machine.Cores();
   if (config.workers().auto_()) engine.auto_workers = {.most = MostWorkers(config, machine)};
   return engine;
 }

@@ -204,7 +204,10 @@ bool Pool::GiveUp(SegmentId id) {
   // which the pool no longer counts. If this fails, the pages return with the last mapping.
   posix::GiveBackPages(found->second.memory, 0, found->second.bytes).IgnoreError();
   PENSTOCK_FAILPOINT("pool.pages_given_back");
-  for (uint32_t slot : found->second.slots) places_.erase(slot);
+  for (uint32_t slot : found->second.slots) {
+    granted_bytes_ -= places_.at(slot).granted;
+    places_.erase(slot);
+  }
   arenas_[found->second.arena].slots -= found->second.slots.size();
   charged_bytes_ -= found->second.charged_bytes;
   address_bytes_ -= found->second.bytes;
@@ -234,6 +237,7 @@ Usage Pool::Used() const {
   Usage usage;
   usage.max_bytes = options_.max_bytes;
   usage.segment_bytes = charged_bytes_ + spares_.bytes();
+  usage.granted_bytes = granted_bytes_;
   usage.segments = static_cast<uint32_t>(segments_.size());
   for (const SegmentArena& arena : arenas_) {
     usage.reserved_bytes += arena.reserved * arena.layout.promised_bytes();

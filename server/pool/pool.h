@@ -61,6 +61,7 @@ struct SlotPlace {
 // what is promised.
 struct Usage {
   uint64_t max_bytes = 0, segment_bytes = 0, reserved_bytes = 0;
+  uint64_t granted_bytes = 0;  // of sparse slots, for made batches; part of segment_bytes
   uint32_t segments = 0, slots = 0;
 };
 
@@ -157,6 +158,7 @@ class Pool {
   Spares spares_;
   std::unordered_map<uint32_t, SlotPlace> places_;  // of live segments, by slot id
   uint64_t charged_bytes_ = 0, address_bytes_ = 0;  // of live segments
+  uint64_t granted_bytes_ = 0;                      // part of charged_bytes_
   uint32_t next_segment_ = 1, next_slot_ = 0;       // never reused
 };
 

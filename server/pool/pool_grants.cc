@@ -35,6 +35,7 @@ absl::Status Pool::Grant(uint32_t slot, uint64_t bytes) {
   place.granted = granted;
   segment.charged_bytes += more;
   charged_bytes_ += more;
+  granted_bytes_ += more;
   return absl::OkStatus();
 }
 
@@ -81,6 +82,7 @@ uint64_t Pool::GiveBack(SlotPlace& place) {
     return 0;
   segment.charged_bytes -= place.granted;
   charged_bytes_ -= place.granted;
+  granted_bytes_ -= place.granted;
   return std::exchange(place.granted, 0);
 }
 

@@ -84,6 +84,7 @@ absl::Status DatasetSupply::HostArrived(const Newcomer& newcomer, uint64_t numbe
   }
   supplier_ = *std::move(made);
   sent_away_ = false;
+  ++totals_.hosts;
   return absl::OkStatus();
 }
 
@@ -139,7 +140,7 @@ void DatasetSupply::GiveRoom(const RoomWanted& wanted, uint64_t granted, base::T
 }
 
 void DatasetSupply::Collect(base::TimePoint now, MakerNews& news) {
-  const size_t known = news.deaths.size();
+  const size_t known = news.deaths.size(), ended = news.results.size();
   for (MakeResult& result : std::exchange(lost_, {})) news.results.push_back(std::move(result));
   if (supplier_ != nullptr) {
     supplier_->Collect(now, news);
@@ -153,6 +154,26 @@ void DatasetSupply::Collect(base::TimePoint now, MakerNews& news) {
   NoteEnd(now);
   std::erase_if(departing_, [](const auto& departing) { return departing->is_over(); });
   NoteFailure(now, news);
+  Count(news, ended, known);
+}
+
+// `results`, `deaths`: how many were known before.
+void DatasetSupply::Count(const MakerNews& news, size_t results, size_t deaths) {
+  totals_.deaths += news.deaths.size() - deaths;
+  for (size_t i = results; i < news.results.size(); ++i) {
+    const MakeResult& result = news.results[i];
+    totals_.making += result.taken;
+    ++(result.end == MakeEnd::kMade     ? totals_.made
+       : result.end == MakeEnd::kRaised ? totals_.raised
+                                        : totals_.lost);
+  }
+}
+
+MakerTotals DatasetSupply::Totals(base::TimePoint now) const {
+  MakerTotals totals = totals_;
+  if (supplier_ != nullptr) totals.making += supplier_->InHand(now);
+  for (const auto& departing : departing_) totals.making += departing->InHand(now);
+  return totals;
 }
 
 // What ended is replaced, if anybody still wants batches.

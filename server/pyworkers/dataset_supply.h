@@ -61,6 +61,10 @@ class DatasetSupply {
   void Collect(base::TimePoint now, MakerNews& news);
   void Tick(base::TimePoint now);
 
+  // What became of batches so far. `ready`: workers that can make some now.
+  MakerTotals Totals(base::TimePoint now) const;
+  uint32_t ready() const { return supplier_ == nullptr ? 0 : supplier_->ready(); }
+  bool has_host() const { return supplier_ != nullptr; }
   // Of its present host.
   void View(std::vector<PyWorkerView>& views) const;
   HostState state() const { return life_.state(); }
@@ -79,6 +83,7 @@ class DatasetSupply {
   std::map<uint64_t, Member>::iterator WhomToAsk();
   void GiveOutStreams(base::TimePoint now);
   void NoteEnd(base::TimePoint now);
+  void Count(const MakerNews& news, size_t results, size_t deaths);
   void NoteFailure(base::TimePoint now, MakerNews& news);
 
   const std::shared_ptr<const void> dataset_;
@@ -99,6 +104,7 @@ class DatasetSupply {
   std::vector<std::unique_ptr<Supplier>> departing_;  // gone, but not over
   bool sent_away_ = false;                            // the present supplier was
   StreamQueue streams_;
+  MakerTotals totals_;            // without what is in hand
   std::vector<MakeResult> lost_;  // of streams, not yet collected
   std::string trouble_;           // why the last host ended
   bool has_failed_ = false;       // reported

@@ -69,7 +69,7 @@ void Host::View(std::vector<PyWorkerView>& views) const {
   for (uint32_t i = 0; i < places_.size(); ++i) {
     const WorkerPlace& place = places_[i];
     PyWorkerView view = {.place = i, .state = place.life.state(), .starts = place.life.start()};
-    if (place.worker) view.in_hand_since = place.worker->in_hand_since();
+    if (place.worker) view.in_hand = place.worker->work_in_hand();
     if (view.starts > 0) views.push_back(std::move(view));
   }
 }

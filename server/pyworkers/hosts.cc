@@ -88,7 +88,17 @@ void Hosts::GiveRoom(const RoomWanted& wanted, uint64_t granted, base::TimePoint
 
 void Hosts::Tick(base::TimePoint now) {
   for (const auto& [dataset, supply] : supplies_) supply->Tick(now);
-  std::erase_if(supplies_, [now](const auto& entry) { return entry.second->IsOver(now); });
+  std::erase_if(supplies_, [&](const auto& entry) {
+    const bool is_over = entry.second->IsOver(now);
+    if (is_over) past_ += entry.second->Totals(now);
+    return is_over;
+  });
+}
+
+MakerTotals Hosts::Totals(base::TimePoint now) const {
+  MakerTotals totals = past_;
+  for (const auto& [dataset, supply] : supplies_) totals += supply->Totals(now);
+  return totals;
 }
 
 std::vector<PyWorkerView> Hosts::View() const {

@@ -63,6 +63,9 @@ class Hosts final : public BatchMakers {
   // All workers of present hosts, by dataset and place.
   std::vector<PyWorkerView> View() const;
 
+  // What became of batches and workers of all datasets, since the start.
+  MakerTotals Totals(base::TimePoint now) const;
+
   // By dataset.
   using Supplies = std::map<DatasetRef, std::unique_ptr<DatasetSupply>>;
   const Supplies& supplies() const { return supplies_; }
@@ -74,6 +77,7 @@ class Hosts final : public BatchMakers {
   const base::Duration start_timeout_;
   workers::EventSet events_;  // before the hosts, which watch descriptors in it
   Supplies supplies_;
+  MakerTotals past_;  // of datasets that are no longer supplied
   uint64_t next_host_ = 1;
 };
 

@@ -26,6 +26,15 @@ size_t PyWorker::Headroom() const {
   return depth - std::min(depth, given_.size());
 }
 
+std::optional<PyWorkInHand> PyWorker::work_in_hand() const {
+  if (given_.empty()) return std::nullopt;
+  const base::TimePoint since = std::max(given_.front().given, free_since_);
+  return PyWorkInHand{.item = given_.front().item.id,
+                      .row = channel_.row_in_hand(),
+                      .since = since,
+                      .progress = std::max(since, progress_at_)};
+}
+
 void PyWorker::Submit(const MakeItem& item, base::TimePoint now) {
   PENSTOCK_CHECK(Headroom() > 0);
   if (given_.empty()) NoteProgress(now);

@@ -24,6 +24,7 @@
 #include "server/pyworkers/channel_endpoint.h"
 #include "server/pyworkers/make_item.h"
 #include "server/pyworkers/place_state.h"
+#include "server/pyworkers/py_worker_view.h"
 
 namespace penstock::pyworkers {
 
@@ -43,10 +44,8 @@ class PyWorker {
   // How many more items it can be given now.
   size_t Headroom() const;
   size_t in_hand() const { return given_.size(); }
-  // When it got the oldest of them; unset: it has none.
-  std::optional<base::TimePoint> in_hand_since() const {
-    return given_.empty() ? std::nullopt : std::optional(given_.front().given);
-  }
+  // The oldest of them; unset: it has none.
+  std::optional<PyWorkInHand> work_in_hand() const;
   // **Requires**: Headroom() > 0.
   void Submit(const MakeItem& item, base::TimePoint now);
   // Answers a RoomNeed; see ChannelEndpoint::GiveRoom. Does nothing if the item has ended.

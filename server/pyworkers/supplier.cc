@@ -1,5 +1,7 @@
 #include "server/pyworkers/supplier.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace penstock::pyworkers {
@@ -131,6 +133,25 @@ void Supplier::View(std::vector<PyWorkerView>& views) const {
     const bool lives = view.state == PlaceState::kEntered || view.state == PlaceState::kReady;
     if (lives) view.pid = found->second.pid;
   }
+}
+
+uint32_t Supplier::ready() const {
+  std::vector<PyWorkerView> views;
+  host_->View(views);
+  return static_cast<uint32_t>(
+      std::count_if(views.begin(), views.end(),
+                    [](const PyWorkerView& view) { return view.state == PlaceState::kReady; }));
+}
+
+base::Duration Supplier::InHand(base::TimePoint now) const {
+  base::Duration time{};
+  std::vector<PyWorkerView> views;
+  host_->View(views);
+  for (const PyWorkerView& view : views)
+    if (view.in_hand) time += std::max(base::Duration::zero(), now - view.in_hand->since);
+  for (const auto& [place, results] : dead_)
+    for (const MakeResult& result : results) time += result.taken;
+  return time;
 }
 
 void Supplier::Report(MakeResult result, const PyWorkerDeath& death, MakerNews& news) {

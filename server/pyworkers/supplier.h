@@ -70,6 +70,9 @@ class Supplier {
   void Tick(base::TimePoint now) { host_->Tick(now); }
   // Adds a view of each of its workers, without the dataset.
   void View(std::vector<PyWorkerView>& views) const;
+  uint32_t ready() const;  // workers
+  // For how long its workers have had what they make and what has not ended yet, together.
+  base::Duration InHand(base::TimePoint now) const;
   // How the last worker at a place ended; empty: none did.
   const std::string& last_death(uint32_t place) const;
 

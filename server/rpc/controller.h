@@ -90,6 +90,7 @@ struct Progress {
   uint32_t sessions = 0;
   uint64_t stalled_ms = 0, in_hand_ms = 0;
   std::string stalled_reason = {}, in_hand = {};
+  std::optional<v1::PythonProgress> python = {};
 };
 
 // Selects one page of a quarantine list.

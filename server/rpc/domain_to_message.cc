@@ -181,6 +181,7 @@ v1::GetProgressResponse MessageOf(const Progress& progress) {
   message.set_stalled_reason(progress.stalled_reason);
   message.set_in_hand_ms(progress.in_hand_ms);
   message.set_in_hand(progress.in_hand);
+  if (progress.python) *message.mutable_python() = *progress.python;
   return message;
 }
 

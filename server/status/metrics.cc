@@ -212,6 +212,33 @@ void Workers(const Snapshot& snapshot, Families& out) {
             Seconds(snapshot.longest_stall));
 }
 
+void Python(const Snapshot& snapshot, Families& out) {
+  const PythonFacts& python = snapshot.python;
+  out.Gauge("python_hosts", "Processes that trainers forked to start Python workers.",
+            static_cast<double>(python.hosts));
+  out.ByState("python_workers",
+              "Processes that make batches of Python datasets, by state; waiting: one has ended, "
+              "and another will be started.",
+              kPythonWorkerStates, python.workers);
+  out.Gauge("python_workers_busy_ratio",
+            "Average share of the last seconds that Python workers spent on batches.", python.busy);
+  out.Counter("python_batches_total", "Batches that Python workers made.",
+              static_cast<double>(python.batches));
+  out.Counter("python_raised_total",
+              "Batches whose code raised an exception, which the trainer got instead.",
+              static_cast<double>(python.raised));
+  out.Counter("python_lost_total",
+              "Batches that were not made because their worker or its host ended.",
+              static_cast<double>(python.lost));
+  out.Counter("python_deaths_total", "Python workers that ended while their host went on.",
+              static_cast<double>(python.deaths));
+  out.Counter("python_making_seconds_total",
+              "Time that Python workers spent on batches, summed over all of them.",
+              Seconds(python.making));
+  out.Gauge("python_granted_bytes", "Pool memory that batches of Python datasets may take.",
+            static_cast<double>(python.granted_bytes));
+}
+
 void Gpus(const Snapshot& snapshot, Families& out) {
   const auto each = [&](MetricType type, const char* name, const char* help, auto value) {
     out.Each(type, name, help, snapshot.gpus, [&](const GpuFacts& gpu) {
@@ -348,6 +375,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
     Waits(*snapshot, out);
     Datasets(*snapshot, out);
     Workers(*snapshot, out);
+    Python(*snapshot, out);
     Gpus(*snapshot, out);
     Users(*snapshot, out);
   }

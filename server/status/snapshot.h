@@ -24,6 +24,9 @@ inline constexpr std::array<absl::string_view, 9> kWorkerStates = {
     "starting", "idle",     "decoding", "stalled", "restarting",
     "stopped",  "retiring", "unused",   "asleep"};
 
+inline constexpr std::array<absl::string_view, 4> kPythonWorkerStates = {"starting", "idle",
+                                                                         "making", "waiting"};
+
 // Where a dataset's feeds spend time; `stages` is indexed in the order of these names.
 inline constexpr std::array<absl::string_view, 6> kStages = {"read",     "queue", "decode",
                                                              "assemble", "copy",  "consumer"};
@@ -67,6 +70,16 @@ struct UserFacts {
   base::Duration worker_cpu{};
 };
 
+// Hosts and Python workers, and what they have made since the start.
+struct PythonFacts {
+  uint64_t hosts = 0;  // present
+  std::array<uint64_t, kPythonWorkerStates.size()> workers = {};
+  double busy = 0;  // 0 … 1: mean share of the last seconds
+  uint64_t batches = 0, raised = 0, lost = 0, deaths = 0;
+  base::Duration making{};
+  uint64_t granted_bytes = 0;
+};
+
 // What only the runner's thread knows.
 struct Snapshot {
   uint32_t segments = 0;
@@ -85,6 +98,7 @@ struct Snapshot {
   double workers_busy = 0;       // 0 … 1: mean share of the last second or so
   uint32_t stalls = 0;           // reads that hang, or that failed and are being retried
   base::Duration longest_stall{};
+  PythonFacts python = {};
   std::vector<GpuFacts> gpus = {};
   std::vector<UserFacts> users = {};  // in the order of their first arrival
 };

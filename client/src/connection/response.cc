@@ -118,6 +118,22 @@ SlabOffer ToSlabOffer(const v1::Slab& slab) {
           slab.handle(), slab.canary_offset(), slab.canary()};
 }
 
+namespace {
+
+std::optional<PythonProgress> ToPython(const v1::GetProgressResponse& response) {
+  if (!response.has_python()) return std::nullopt;
+  const v1::PythonProgress& python = response.python();
+  return PythonProgress{.has_host = python.has_host(),
+                        .cores = python.cores(),
+                        .has_batch_in_hand = python.has_batch_in_hand(),
+                        .in_sample = python.in_sample(),
+                        .sample = python.sample(),
+                        .worker = python.worker(),
+                        .worker_pid = python.worker_pid()};
+}
+
+}  // namespace
+
 Progress ToProgress(const v1::GetProgressResponse& response) {
   return {.phase = ToPhase(response.phase()),
           .announced = response.announced(),
@@ -139,7 +155,8 @@ Progress ToProgress(const v1::GetProgressResponse& response) {
           .stalled_ms = response.stalled_ms(),
           .stalled_reason = response.stalled_reason(),
           .in_hand_ms = response.in_hand_ms(),
-          .in_hand = response.in_hand()};
+          .in_hand = response.in_hand(),
+          .python = ToPython(response)};
 }
 
 }  // namespace penstock::client

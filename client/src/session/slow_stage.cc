@@ -20,7 +20,50 @@ std::string Workers(const Progress& progress) {
                                : absl::StrCat("the ", progress.workers, " workers are");
 }
 
+std::string Rate(const Progress& progress, const char* what) {
+  return absl::StrCat(progress.samples_per_second, " samples/s are ", what, " for ",
+                      progress.sessions, " session", progress.sessions == 1 ? "" : "s");
+}
+
+// Of the batch that has made no progress for longest.
+std::string BatchInHand(const Progress& progress, const PythonProgress& python) {
+  const std::string worker =
+      absl::StrCat("Python worker ", python.worker,
+                   python.worker_pid == 0 ? "" : absl::StrCat(" (pid ", python.worker_pid, ")"));
+  const std::string time = Seconds(progress.in_hand_ms);
+  if (python.in_sample)
+    return absl::StrCat("sample ", python.sample, " has been with ", worker, " for ", time);
+  return absl::StrCat(worker, " has worked for ", time, " on the batch that begins with sample ",
+                      python.sample, ", and is not within a sample: it begins or collates it");
+}
+
+// Never advises more workers than there are cores.
+std::string PythonAdvice(const Progress& progress, const PythonProgress& python) {
+  if (python.cores == 0 || progress.workers < python.cores)
+    return "more workers (num_workers) would help";
+  return absl::StrCat("more workers than the ", python.cores,
+                      " cores would not help, but cheaper samples, or native steps");
+}
+
+std::string MakingInPython(const Progress& progress, const PythonProgress& python) {
+  if (!python.has_host) return "waiting for the host of the dataset to be forked by its trainer";
+  const std::string is = "making batches in Python: ";
+  if (progress.workers_running == 0)
+    return absl::StrCat(is, "none of its ", progress.workers,
+                        " Python workers is ready; penstockctl workers says why");
+  if (python.has_batch_in_hand && progress.in_hand_ms >= kLongInHandMs)
+    return is + BatchInHand(progress, python);
+  const std::string rate = Rate(progress, "made");
+  if (progress.workers_busy >= base::kBusy)
+    return absl::StrCat(is, Workers(progress), " busy (", Percent(progress.workers_busy), " %); ",
+                        rate, "; ", PythonAdvice(progress, python));
+  return absl::StrCat(is, python.has_batch_in_hand ? "" : "none of this session's is being made; ",
+                      Workers(progress), " busy for only ", Percent(progress.workers_busy),
+                      " % of the time; ", rate);
+}
+
 std::string Decoding(const Progress& progress) {
+  if (progress.python) return MakingInPython(progress, *progress.python);
   if (progress.workers_running == 0) {
     return absl::StrCat("decoding: none of the ", progress.workers,
                         " workers is running; penstockctl workers says why");
@@ -29,9 +72,7 @@ std::string Decoding(const Progress& progress) {
     return absl::StrCat("decoding: ", progress.in_hand, " has been with a worker for ",
                         Seconds(progress.in_hand_ms));
   }
-  const std::string rate =
-      absl::StrCat(progress.samples_per_second, " samples/s are decoded for ", progress.sessions,
-                   " session", progress.sessions == 1 ? "" : "s");
+  const std::string rate = Rate(progress, "decoded");
   if (progress.workers_busy >= base::kBusy) {
     return absl::StrCat("decoding: ", Workers(progress), " busy (", Percent(progress.workers_busy),
                         " %); ", rate, "; more cores and workers would help");
@@ -77,7 +118,7 @@ std::string StageOf(const Progress& progress) {
     case SessionPhase::kWaitingForTrainer:
       return Releasing(progress);
     case SessionPhase::kDecoding:
-      return progress.decoding > 0 ? Decoding(progress) : Waiting(progress);
+      return progress.decoding > 0 || progress.python ? Decoding(progress) : Waiting(progress);
     case SessionPhase::kCopying:
       return Copying(progress);
     case SessionPhase::kStalled:

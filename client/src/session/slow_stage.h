@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/status.h"
@@ -22,6 +23,16 @@ enum class SessionPhase {
   kEnded,
 };
 
+// The part about a Python dataset, as feed.proto's PythonProgress.
+struct PythonProgress {
+  bool has_host = false;
+  uint32_t cores = 0;
+  bool has_batch_in_hand = false, in_sample = false;
+  uint64_t sample = 0;
+  uint32_t worker = 0;
+  int32_t worker_pid = 0;
+};
+
 // The daemon's report on a session; feed.proto defines each number.
 struct Progress {
   SessionPhase phase = SessionPhase::kUnknown;
@@ -37,6 +48,7 @@ struct Progress {
   std::string stalled_reason = {};
   uint64_t in_hand_ms = 0;
   std::string in_hand = {};
+  std::optional<PythonProgress> python = {};
 };
 
 // For example "decoding: the 4 workers are busy (97 %); 1130 samples/s are decoded for 3 sessions;

@@ -68,6 +68,20 @@ absl::string_view NameOf(const workers::WorkerView& worker) {
   return "stopped";
 }
 
+absl::string_view NameOf(const pyworkers::PyWorkerView& worker) {
+  switch (worker.state) {
+    case pyworkers::PlaceState::kAsked:
+    case pyworkers::PlaceState::kEntered:
+      return "starting";
+    case pyworkers::PlaceState::kReady:
+      return worker.in_hand ? "making" : "idle";
+    case pyworkers::PlaceState::kEmpty:
+    case pyworkers::PlaceState::kDead:
+      return "waiting";
+  }
+  return "waiting";
+}
+
 void AddPool(const feed::EngineView& view, status::Snapshot& snapshot) {
   snapshot.segments = view.pool.segments;
   snapshot.segment_bytes = view.pool.segment_bytes;
@@ -150,6 +164,20 @@ void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint
   snapshot.workers_busy = workers.empty() ? 0 : busy / static_cast<double>(workers.size());
 }
 
+void AddPython(const feed::MakersView& makers, status::Snapshot& snapshot) {
+  status::PythonFacts& python = snapshot.python;
+  python = {.hosts = makers.hosts,
+            .busy = makers.busy,
+            .batches = makers.totals.made,
+            .raised = makers.totals.raised,
+            .lost = makers.totals.lost,
+            .deaths = makers.totals.deaths,
+            .making = makers.totals.making,
+            .granted_bytes = makers.granted_bytes};
+  for (const pyworkers::PyWorkerView& worker : makers.workers)
+    ++python.workers[PlaceOf(NameOf(worker), status::kPythonWorkerStates)];
+}
+
 // Several names for ranges of a dataset count as one dataset. A dataset without a configured name
 // is not named.
 void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot) {
@@ -185,6 +213,7 @@ status::Snapshot TakeSnapshot(feed::Engine& engine, const std::vector<DatasetVie
   for (const feed::SessionInfo& session : engine.views().Sessions()) AddSession(session, snapshot);
   AddWorkers(engine.views().Workers(now), now, snapshot);
   snapshot.workers[PlaceOf("asleep", status::kWorkerStates)] = view.workers_asleep;
+  AddPython(engine.views().Makers(), snapshot);
   AddTotals(engine.Totals(now), snapshot);
   for (const feed::GpuInfo& gpu : view.gpus) AddGpu(gpu, snapshot);
   AddDatasets(datasets, snapshot);

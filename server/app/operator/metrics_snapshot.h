@@ -21,6 +21,7 @@ void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
                status::Snapshot& snapshot);
 void AddWorkers(const std::vector<workers::WorkerView>& workers, base::TimePoint now,
                 status::Snapshot& snapshot);
+void AddPython(const feed::MakersView& makers, status::Snapshot& snapshot);
 void AddDatasets(const std::vector<DatasetView>& datasets, status::Snapshot& snapshot);
 void AddUsers(const std::vector<feed::UserView>& users, status::Snapshot& snapshot);
 

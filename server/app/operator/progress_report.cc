@@ -30,6 +30,20 @@ v1::SessionPhase PhaseMessageOf(feed::SessionPhase phase) {
   return v1::SESSION_PHASE_UNSPECIFIED;
 }
 
+std::optional<v1::PythonProgress> PythonMessageOf(
+    const std::optional<feed::PythonProgress>& progress) {
+  if (!progress) return std::nullopt;
+  v1::PythonProgress message;
+  message.set_has_host(progress->has_host);
+  message.set_cores(progress->cores);
+  message.set_has_batch_in_hand(progress->has_batch_in_hand);
+  message.set_in_sample(progress->in_sample);
+  message.set_sample(progress->sample);
+  message.set_worker(progress->worker);
+  message.set_worker_pid(static_cast<int32_t>(progress->worker_pid));
+  return message;
+}
+
 }  // namespace
 
 rpc::Progress ReportProgress(const feed::SessionProgress& progress) {
@@ -53,7 +67,8 @@ rpc::Progress ReportProgress(const feed::SessionProgress& progress) {
           .stalled_ms = WholeMilliseconds(progress.stalled),
           .in_hand_ms = WholeMilliseconds(progress.in_hand),
           .stalled_reason = progress.stalled_reason,
-          .in_hand = progress.in_hand_path};
+          .in_hand = progress.in_hand_path,
+          .python = PythonMessageOf(progress.python)};
 }
 
 }  // namespace penstock::app

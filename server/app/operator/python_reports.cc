@@ -21,7 +21,7 @@ std::string WordsFor(const pyworkers::PyWorkerView& worker) {
     case pyworkers::PlaceState::kEntered:
       return "starting";
     case pyworkers::PlaceState::kReady:
-      return worker.in_hand_since ? "making" : "idle";
+      return worker.in_hand ? "making" : "idle";
     case pyworkers::PlaceState::kDead:
       return "ended";
   }
@@ -29,6 +29,20 @@ std::string WordsFor(const pyworkers::PyWorkerView& worker) {
 }
 
 }  // namespace
+
+v1::PythonMakersStatus ReportPythonMakers(const feed::MakersView& makers) {
+  v1::PythonMakersStatus status;
+  status.set_hosts(makers.hosts);
+  status.set_workers(static_cast<uint32_t>(std::count_if(
+      makers.workers.begin(), makers.workers.end(),
+      [](const auto& worker) { return worker.state == pyworkers::PlaceState::kReady; })));
+  status.set_workers_busy(makers.busy);
+  status.set_batches(makers.totals.made);
+  status.set_raised(makers.totals.raised);
+  status.set_deaths(makers.totals.deaths);
+  status.set_granted_bytes(makers.granted_bytes);
+  return status;
+}
 
 v1::PythonWorkerStatus ReportPythonWorker(const pyworkers::PyWorkerView& view,
                                           base::TimePoint now) {
@@ -40,7 +54,7 @@ v1::PythonWorkerStatus ReportPythonWorker(const pyworkers::PyWorkerView& view,
   worker.set_state(WordsFor(view));
   worker.set_batches(view.batches);
   worker.set_restarts(view.starts > 0 ? view.starts - 1 : 0);
-  if (view.in_hand_since) worker.set_in_hand_ms(MillisecondsOf(now - *view.in_hand_since));
+  if (view.in_hand) worker.set_in_hand_ms(MillisecondsOf(now - view.in_hand->since));
   worker.set_last_end(view.last_death);
   return worker;
 }

@@ -219,6 +219,8 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   for (const feed::UserView& user : engine.views().Users())
     if (viewer.is_operator || (!user.totals.others && viewer.uid == user.totals.user))
       Fill(user, *response.add_users());
+  const feed::MakersView makers = engine.views().Makers();
+  if (makers.totals.hosts > 0) *response.mutable_python() = ReportPythonMakers(makers);
   response.set_samples_decoded(view.samples_decoded);
   for (const feed::GpuInfo& info : view.gpus) Fill(info, *response.add_gpus());
   return response;

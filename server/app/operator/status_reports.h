@@ -18,6 +18,7 @@ v1::DrainResponse ReportDrain(const feed::Engine& engine);
 v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener& viewer);
 v1::ListWorkersResponse ReportWorkers(const feed::Engine& engine, const Opener& viewer,
                                       base::TimePoint now);
+v1::PythonMakersStatus ReportPythonMakers(const feed::MakersView& makers);
 v1::PythonWorkerStatus ReportPythonWorker(const pyworkers::PyWorkerView& view, base::TimePoint now);
 // Completes the report with what the system says of the processes. Reads /proc; not for the runner.
 void AddMemory(v1::ListWorkersResponse& workers);

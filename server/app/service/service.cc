@@ -255,7 +255,9 @@ void Service::LookAround(const rpc::Permit& permit, rpc::Callback<v1::WatchStatu
     v1::WatchStatusResponse all;
     *all.mutable_status() = StatusOf(engine, viewer, now);
     *all.mutable_sessions() = std::move(*ReportSessions(engine, viewer).mutable_sessions());
-    *all.mutable_workers() = std::move(*ReportWorkers(engine, viewer, now).mutable_workers());
+    v1::ListWorkersResponse workers = ReportWorkers(engine, viewer, now);
+    *all.mutable_workers() = std::move(*workers.mutable_workers());
+    *all.mutable_python_workers() = std::move(*workers.mutable_python_workers());
     const auto time = std::chrono::system_clock::now().time_since_epoch();
     all.set_time_unix_ms(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
     return all;

@@ -139,8 +139,9 @@ void Engine::Tick(base::TimePoint now) {
 
 // Samples where the time goes, and adjusts the number of workers.
 void Engine::FollowDemand(base::TimePoint now) {
-  statistics_.Update(worker_filler_.rows().decoded(), now);
-  const std::optional<Statistics::Look> look = statistics_.LookAround(sessions_, workers_, now);
+  statistics_.Update(worker_filler_.rows().decoded() + python_filler_.batches().samples(), now);
+  const std::optional<Statistics::Look> look =
+      statistics_.LookAround(sessions_, workers_, hosts_, now);
   if (!look || !worker_count_.IsDue(now)) return;
   const EngineViews shown = views();
   std::vector<FlowFigures> figures;
@@ -255,6 +256,8 @@ EngineViews Engine::views() const {
                       .drain = drain_,
                       .worker_count = worker_count_,
                       .hosts = hosts_,
+                      .made = python_filler_.batches(),
+                      .cores = options_.cores,
                       .max_sessions = opener_.admission().max_sessions,
                       .status = status(),
                       .now = now_});

@@ -28,7 +28,7 @@ Vitals EngineViews::GetVitals() const {
 EngineView EngineViews::View() const {
   EngineView view{.pool = of_.pool.Used(),
                   .slots = of_.core.CountAll(),
-                  .samples_decoded = of_.rows.decoded(),
+                  .samples_decoded = of_.rows.decoded() + of_.made.samples(),
                   .samples_replaced = of_.rows.replaced(),
                   .feeds = {},
                   .gpus = GpuInfos(),
@@ -95,7 +95,9 @@ SessionInfo EngineViews::MakeInfo(uint64_t id, const SessionRecord& session) con
   info.phase = PhaseOf(id, session);
   info.state = InWords(info.phase, of_.dispatch.StallOf(*session.feed, of_.now), of_.now);
   if (info.phase == SessionPhase::kDecoding && ToFillPath(session.feed->spec) == FillPath::kPython)
-    info.state = "making batches in Python";
+    info.state = HasHost(*session.feed)
+                     ? "making batches in Python"
+                     : "waiting for the host of the dataset to be forked by its trainer";
   return info;
 }
 
@@ -112,18 +114,67 @@ bool EngineViews::AnyWaitsForItsSource(const Feed& feed) const {
   });
 }
 
-uint32_t EngineViews::PythonWorkersOf(const Feed& feed) const {
+const pyworkers::DatasetSupply* EngineViews::SupplyOf(const Feed& feed) const {
   const auto found = of_.hosts.supplies().find(feed.dataset.get());
-  return found == of_.hosts.supplies().end() ? 0 : found->second->workers();
+  return found == of_.hosts.supplies().end() ? nullptr : found->second.get();
+}
+
+bool EngineViews::HasHost(const Feed& feed) const {
+  const pyworkers::DatasetSupply* supply = SupplyOf(feed);
+  return supply != nullptr && supply->has_host();
+}
+
+MakersView EngineViews::Makers() const {
+  MakersView makers = {.totals = of_.hosts.Totals(of_.now),
+                       .workers = of_.hosts.View(),
+                       .busy = of_.statistics.python_busy(),
+                       .granted_bytes = of_.pool.Used().granted_bytes};
+  for (const auto& [dataset, supply] : of_.hosts.supplies())
+    makers.hosts += supply->has_host() ? 1 : 0;
+  return makers;
+}
+
+// The batch in hand that made no progress for longest is what a session waits for.
+void EngineViews::AddPython(const Feed& feed, base::TimePoint now,
+                            SessionProgress& progress) const {
+  PythonProgress& python = progress.python.emplace();
+  python.cores = of_.cores;
+  progress.workers_busy = feed.flow.workers.mean();
+  const pyworkers::DatasetSupply* supply = SupplyOf(feed);
+  if (supply == nullptr) return;
+  python.has_host = supply->has_host();
+  progress.workers = supply->workers();
+  progress.workers_running = supply->ready();
+  std::vector<pyworkers::PyWorkerView> workers;
+  supply->View(workers);
+  for (const pyworkers::PyWorkerView& worker : workers) {
+    if (!worker.in_hand) continue;
+    const auto sample = of_.made.SampleOf(feed, worker.in_hand->item, worker.in_hand->row);
+    const base::Duration time = now - worker.in_hand->progress;
+    if (!sample || (python.has_batch_in_hand && time <= progress.in_hand)) continue;
+    progress.in_hand = time;
+    python.has_batch_in_hand = true;
+    python.worker = worker.place;
+    python.worker_pid = worker.pid;
+    python.sample = *sample;
+    python.in_sample = worker.in_hand->row.has_value();
+  }
 }
 
 // A stall delays nobody while batches are still ready.
 FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   auto stall = of_.dispatch.StallOf(feed, of_.now);
   if (stall && !AnyWaitsForItsSource(feed)) stall.reset();
-  const bool in_python = ToFillPath(feed.spec) == FillPath::kPython;
-  const uint32_t workers = in_python ? PythonWorkersOf(feed) : of_.workers.count();
-  return of_.statistics.ToFigures(feed, workers, stall, of_.now);
+  if (ToFillPath(feed.spec) != FillPath::kPython)
+    return of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
+  const pyworkers::DatasetSupply* supply = SupplyOf(feed);
+  FlowFigures figures =
+      of_.statistics.ToFigures(feed, supply == nullptr ? 0 : supply->workers(), stall, of_.now);
+  figures.making = {.has_host = HasHost(feed),
+                    .ready = supply == nullptr ? 0 : supply->ready(),
+                    .cores = of_.cores,
+                    .occupancy = feed.flow.occupancy.mean()};
+  return figures;
 }
 
 std::vector<SessionInfo> EngineViews::Sessions() const {
@@ -154,7 +205,7 @@ absl::StatusOr<SessionProgress> EngineViews::Progress(uint64_t peer, uint64_t id
   progress.sessions = static_cast<uint32_t>(of_.sessions.trainers());
   progress.phase = PhaseOf(id, *session);
   if (ToFillPath(session->feed->spec) == FillPath::kPython) {
-    progress.workers = progress.workers_running = PythonWorkersOf(*session->feed);
+    AddPython(*session->feed, now, progress);
   } else {
     AddWorkers(of_.workers.View(now), *session->feed->dataset->dataset, now, progress);
   }

@@ -18,6 +18,7 @@
 #include "server/feed/engine/feed_book.h"
 #include "server/feed/engine/statistics.h"
 #include "server/feed/engine/worker_count.h"
+#include "server/feed/fill/made_batches.h"
 #include "server/feed/fill/row_dispatch.h"
 #include "server/feed/sessions/session_table.h"
 #include "server/feed/stats/views.h"
@@ -42,6 +43,8 @@ struct Viewed {
   const Drain& drain;
   const WorkerCount& worker_count;
   const pyworkers::Hosts& hosts;
+  const MadeBatches& made;
+  uint32_t cores = 0;  // of the machine; 0: not known
   uint32_t max_sessions = 0;
   absl::Status status;    // not OK: why nothing is delivered any more
   base::TimePoint now{};  // of the current pass
@@ -72,6 +75,7 @@ class EngineViews {
     return of_.workers.View(now);
   }
   std::vector<pyworkers::PyWorkerView> PythonWorkers() const { return of_.hosts.View(); }
+  MakersView Makers() const;
   // "auto, 1 to 8", or "fixed".
   std::string WorkersPolicy() const { return of_.worker_count.policy(); }
   // The samples whose rows are in slots of feeds over this dataset, each once; may include others.
@@ -83,8 +87,10 @@ class EngineViews {
   FeedInfo MakeInfo(const FeedBook::Entry& entry, const Feed& feed, const FeedView& counts) const;
   SessionPhase PhaseOf(uint64_t id, const SessionRecord& session) const;
   bool AnyWaitsForItsSource(const Feed& feed) const;
-  // How many Python workers its dataset's host has, or is to have.
-  uint32_t PythonWorkersOf(const Feed& feed) const;
+  // Null if it is not of a Python dataset.
+  const pyworkers::DatasetSupply* SupplyOf(const Feed& feed) const;
+  bool HasHost(const Feed& feed) const;
+  void AddPython(const Feed& feed, base::TimePoint now, SessionProgress& progress) const;
   std::vector<GpuInfo> GpuInfos() const;
 
   const Viewed of_;

@@ -86,18 +86,22 @@ void Statistics::Heard(SessionRecord& session, const exporting::BatchDelivery::H
 
 std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessions,
                                                        workers::Supervisor& workers,
+                                                       const pyworkers::Hosts& hosts,
                                                        base::TimePoint now) {
   const bool first = looked_at_ == base::TimePoint();
   const base::Duration since = now - std::exchange(looked_at_, now);
   if (first || since <= base::Duration::zero()) return std::nullopt;
   NoteWorkerCpu(workers);
+  LookAtPython(hosts, since, now);
   const FeedFlow::Look daemon = LookAtWorkers(workers, since);
   Look look{.workers_busy = workers_busy_.mean()};
   for (const auto& [id, session] : sessions.all()) {
     const SessionView view = sessions.ViewOf(id);
-    if (!session.ended && !view.finished)
-      LookAtSession(session, view,
-                    look.feeds.try_emplace(session.feed.get(), daemon).first->second);
+    if (session.ended || view.finished) continue;
+    FeedFlow::Look& of_feed = look.feeds.try_emplace(session.feed.get(), daemon).first->second;
+    if (const auto found = python_.find(session.feed->dataset.get()); found != python_.end())
+      of_feed.workers = found->second.busy;
+    LookAtSession(session, view, of_feed);
   }
   for (auto& [feed, of_feed] : look.feeds) feed->flow.Seen(of_feed, since);
   return look;
@@ -130,6 +134,26 @@ FeedFlow::Look Statistics::LookAtWorkers(const workers::Supervisor& workers, bas
   workers_busy_.Add(look.workers, since);
   read_ = copied_ = {};
   return look;
+}
+
+// Workers that are not ready are not busy.
+void Statistics::LookAtPython(const pyworkers::Hosts& hosts, base::Duration since,
+                              base::TimePoint now) {
+  const std::map<pyworkers::DatasetRef, PythonLook> before = std::exchange(python_, {});
+  base::Duration spent{};
+  uint32_t workers = 0;
+  for (const auto& [dataset, supply] : hosts.supplies()) {
+    PythonLook& look = python_[dataset];
+    look.making = supply->Totals(now).making;
+    const auto known = before.find(dataset);
+    if (known == before.end()) continue;
+    const base::Duration more =
+        std::max(base::Duration::zero(), look.making - known->second.making);
+    look.busy = ShareOf(more, since, supply->ready());
+    spent += more;
+    workers += supply->ready();
+  }
+  python_busy_.Add(ShareOf(spent, since, workers), since);
 }
 
 void Statistics::LookAtSession(const SessionRecord& session, const SessionView& view,

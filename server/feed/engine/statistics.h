@@ -20,6 +20,7 @@
 #include "server/feed/stats/user_counts.h"
 #include "server/feed/stats/verdict.h"
 #include "server/feed/stats/worker_cpu.h"
+#include "server/pyworkers/hosts.h"
 #include "server/workers/supervisor.h"
 
 namespace penstock::feed {
@@ -46,16 +47,18 @@ class Statistics {
   };
   // Nullopt for the first look, or if no time has passed.
   std::optional<Look> LookAround(const SessionTable& sessions, workers::Supervisor& workers,
-                                 base::TimePoint now);
+                                 const pyworkers::Hosts& hosts, base::TimePoint now);
   void Update(uint64_t rows_decoded, base::TimePoint now) { rate_.Update(now, rows_decoded); }
   // Adds up what feeds have counted, and forgets those that are gone.
   void Settle(const FeedBook& feeds);
 
   // ---- Figures ----
-  // `stall`: of the feed's source.
+  // `workers`: the daemon's, or the dataset's Python workers. `stall`: of the feed's source.
   FlowFigures ToFigures(const Feed& feed, uint32_t workers,
                         const std::optional<SourceHealth::Trouble>& stall,
                         base::TimePoint now) const;
+  // How busy all Python workers were over the last seconds, 0 … 1.
+  double python_busy() const { return python_busy_.mean(); }
   uint64_t rows_per_second() const { return rate_.per_second(); }
   DatasetCounts& datasets() { return dataset_counts_; }
   const DatasetCounts& datasets() const { return dataset_counts_; }
@@ -64,6 +67,7 @@ class Statistics {
  private:
   void NoteWorkerCpu(workers::Supervisor& workers);
   FeedFlow::Look LookAtWorkers(const workers::Supervisor& workers, base::Duration since);
+  void LookAtPython(const pyworkers::Hosts& hosts, base::Duration since, base::TimePoint now);
   void LookAtSession(const SessionRecord& session, const SessionView& view,
                      FeedFlow::Look& look) const;
 
@@ -75,7 +79,14 @@ class Statistics {
   Rate rate_;  // of samples
   base::TimePoint looked_at_{};
   base::Duration read_{}, copied_{};  // time of readers and row copiers since then
-  Recent workers_busy_;
+  Recent workers_busy_, python_busy_;
+  // Of each Python dataset: the time that its workers had worked at the last look, and how busy
+  // they were since the one before.
+  struct PythonLook {
+    base::Duration making{};
+    double busy = 0;
+  };
+  std::map<pyworkers::DatasetRef, PythonLook> python_;
 };
 
 }  // namespace penstock::feed

@@ -157,6 +157,7 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
   switch (result.end) {
     case pyworkers::MakeEnd::kMade:
       ++made_;
+      samples_ += batch.task.rows;
       batch.feed->made_bytes = std::max(batch.feed->made_bytes, result.bytes);
       break;
     case pyworkers::MakeEnd::kRaised:
@@ -188,6 +189,16 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
   ended.cost = result.taken;
   ended.times = ToTimes(result);
   return ended;
+}
+
+std::optional<uint64_t> MadeBatches::SampleOf(const Feed& feed, uint64_t item,
+                                              const std::optional<uint32_t>& row) const {
+  const auto found = in_flight_.find(item);
+  if (found == in_flight_.end() || found->second.feed.get() != &feed) return std::nullopt;
+  const InFlight& batch = found->second;
+  const uint32_t at = row && *row < batch.task.rows ? *row : 0;
+  if (!batch.samples.empty()) return batch.samples[at];
+  return PlannedAt(feed.spec, {.epoch = batch.task.epoch, .place = batch.task.index + at});
 }
 
 uint32_t MadeBatches::DeathsOver(const RowTask& task) const {

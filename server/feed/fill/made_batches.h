@@ -43,8 +43,13 @@ class MadeBatches {
   FillOutcome End(const pyworkers::MakeResult& result);
 
   size_t in_flight() const { return in_flight_.size(); }
-  uint64_t made() const { return made_; }      // batches so far
-  uint64_t raised() const { return raised_; }  // exceptions that were delivered so far
+  uint64_t made() const { return made_; }        // batches so far
+  uint64_t samples() const { return samples_; }  // in them
+  uint64_t raised() const { return raised_; }    // exceptions that were delivered so far
+  // The sample of a row of an item in progress; of its first row, if there is no such row. Nullopt:
+  // it is not of this feed, or not in progress.
+  std::optional<uint64_t> SampleOf(const Feed& feed, uint64_t item,
+                                   const std::optional<uint32_t>& row) const;
   // The user's slots with batches in progress that nobody wants any more.
   std::set<SlotId> LeftBehind(UserId user, const Core& core) const;
 
@@ -70,7 +75,7 @@ class MadeBatches {
   std::unordered_map<uint64_t, InFlight> in_flight_;
   std::map<SlotId, Struck> struck_;  // at most one for each slot
   uint64_t next_item_ = 1;
-  uint64_t made_ = 0, raised_ = 0;
+  uint64_t made_ = 0, samples_ = 0, raised_ = 0;
 };
 
 }  // namespace penstock::feed

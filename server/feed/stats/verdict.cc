@@ -11,6 +11,8 @@ namespace {
 
 // A trainer that sleeps nearly all the time says little about its possible speed.
 constexpr double kMostStarved = 0.9;
+// A window that is so full on average has hardly ever run dry.
+constexpr double kFullWindow = 0.9;
 
 std::string Percent(double share) {
   return absl::StrCat(static_cast<int>(std::lround(100 * std::clamp(share, 0.0, 1.0))), " %");
@@ -35,16 +37,42 @@ FlowVerdict Decoding(const FlowFigures& figures) {
               Workers(more), " would hide it")};
 }
 
-// How busy Python workers are is not known. A window is as long as they are many, and longer.
-FlowVerdict Making(const FlowFigures& figures) {
-  if (figures.workers == 0)
+constexpr char kMakingIs[] = "making batches in Python is the bottleneck: ";
+
+std::string PythonWorkersAreBusy(const FlowFigures& figures) {
+  return absl::StrCat(figures.workers == 1 ? "its worker is "
+                                           : absl::StrCat("its ", figures.workers, " workers are "),
+                      Percent(figures.workers_busy), " busy");
+}
+
+// Never advises more workers than there are cores.
+FlowVerdict MakingTakesLong(const FlowFigures& figures) {
+  const uint32_t cores = figures.making.cores;
+  const uint32_t wanted = MoreWorkers(figures);
+  const uint32_t most = cores == 0 ? wanted : cores - std::min(cores, figures.workers);
+  const uint32_t more = std::min(wanted, most);
+  if (more == 0)
     return {Bottleneck::kMaking, 0,
-            "making batches in Python is the bottleneck: its workers are only starting"};
-  const uint32_t more = MoreWorkers(figures);
+            absl::StrCat(kMakingIs, PythonWorkersAreBusy(figures), ", and there are no more than ",
+                         cores, cores == 1 ? " core" : " cores",
+                         "; cheaper samples would help, or native steps")};
+  const bool is_enough = more == wanted && figures.starved <= kMostStarved;
   return {Bottleneck::kMaking, more,
-          absl::StrCat("making batches in Python is the bottleneck: ",
-                       figures.starved > kMostStarved ? "at least " : "", Workers(more),
-                       " (num_workers) would hide it")};
+          absl::StrCat(
+              kMakingIs, PythonWorkersAreBusy(figures), "; ", Workers(more),
+              " (num_workers) would ", is_enough ? "hide it" : "help",
+              more < wanted ? absl::StrCat(", as many as there are cores (", cores, ")") : "")};
+}
+
+FlowVerdict Making(const FlowFigures& figures) {
+  if (figures.making.ready == 0)
+    return {Bottleneck::kMaking, 0, absl::StrCat(kMakingIs, "its workers are only starting")};
+  if (figures.workers_busy >= base::kBusy) return MakingTakesLong(figures);
+  if (figures.making.occupancy >= kFullWindow)
+    return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
+  return {Bottleneck::kWindow, 0,
+          absl::StrCat("batches come too late although ", PythonWorkersAreBusy(figures),
+                       ": a larger window (prefetch_factor) would let them work ahead")};
 }
 
 FlowVerdict Reading(const FlowFigures& figures) {
@@ -77,9 +105,12 @@ FlowVerdict Judge(const FlowFigures& figures) {
     return {Bottleneck::kSource, 0,
             absl::StrCat("the source is stalled: for ", seconds, " s, ", figures.stalled_reason)};
   }
+  const bool waits = figures.starved >= base::kHeldUp;
+  if (figures.fill_path == FillPath::kPython && !figures.making.has_host && waits)
+    return {Bottleneck::kMaking, 0,
+            "waiting for the host of the dataset to be forked by its trainer"};
   if (!figures.has_data) return {Bottleneck::kUnknown, 0, "too little happened to tell"};
-  if (figures.starved < base::kHeldUp)
-    return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
+  if (!waits) return {Bottleneck::kTrainer, 0, "the trainer is the bottleneck"};
   if (figures.copying > figures.starved / 2)
     return {Bottleneck::kCopying, 0,
             absl::StrCat("copying to the GPU is the bottleneck: full batches waited for it during ",

@@ -9,14 +9,23 @@
 
 namespace penstock::feed {
 
+// For kPython: those who make a dataset's batches.
+struct MakingFigures {
+  bool has_host = true;
+  uint32_t ready = 0;    // workers that can make a batch
+  uint32_t cores = 0;    // of the machine; 0: not known
+  double occupancy = 0;  // ready fraction of the sessions' windows
+};
+
 struct FlowFigures {
   bool has_data = false;  // observed long enough, and batches were taken
   FillPath fill_path = FillPath::kWorkers;
-  double starved = 0;        // fraction of time that its trainers slept without a batch
-  double copying = 0;        // of that, while a full batch was being copied to the GPU
-  uint32_t workers = 0;      // the daemon's; for kPython, the dataset's Python workers
-  double workers_busy = 0;   // 0 … 1
-  double readers_busy = 0;   // 0 … 1: the workers' readers, or the row copiers
+  double starved = 0;       // fraction of time that its trainers slept without a batch
+  double copying = 0;       // of that, while a full batch was being copied to the GPU
+  uint32_t workers = 0;     // the daemon's; for kPython, the dataset's Python workers
+  double workers_busy = 0;  // 0 … 1, of those workers
+  double readers_busy = 0;  // 0 … 1: the workers' readers, or the row copiers
+  MakingFigures making = {};
   base::Duration stalled{};  // how long its source has not answered; 0: no session waits for it
   std::string stalled_reason = {};  // what was being read
 };

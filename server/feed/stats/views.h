@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "server/feed/stats/session_phase.h"
 #include "server/feed/stats/user_counts.h"
 #include "server/pool/pool.h"
+#include "server/pyworkers/py_worker_view.h"
 
 namespace penstock::feed {
 
@@ -97,6 +99,27 @@ struct SessionInfo {
   uint32_t device_depth = 0, on_device = 0;
 };
 
+// Those who make batches of Python datasets, and what they have made since the start.
+struct MakersView {
+  uint32_t hosts = 0;  // present
+  pyworkers::MakerTotals totals = {};
+  std::vector<pyworkers::PyWorkerView> workers = {};  // of present hosts
+  double busy = 0;                                    // 0 … 1, over the last seconds
+  uint64_t granted_bytes = 0;                         // of the pool, for made batches
+};
+
+// What a session of a Python dataset waits for.
+struct PythonProgress {
+  bool has_host = false;
+  uint32_t cores = 0;  // of the machine; 0: not known
+  // Its batch in hand that has made no progress for longest.
+  bool has_batch_in_hand = false;
+  bool in_sample = false;  // else between samples: `sample` is the batch's first
+  uint64_t sample = 0;
+  uint32_t worker = 0;     // its place
+  int64_t worker_pid = 0;  // 0: not known
+};
+
 // What a session waits for: facts for its consumer, restricted to its own dataset.
 struct SessionProgress {
   SessionPhase phase = SessionPhase::kRunning;
@@ -113,6 +136,7 @@ struct SessionProgress {
   // The oldest of each; 0: none.
   base::Duration stalled{}, in_hand{};
   std::string stalled_reason, in_hand_path;
+  std::optional<PythonProgress> python = {};  // for a Python dataset
 };
 
 }  // namespace penstock::feed

@@ -48,6 +48,33 @@ TEST(MetricsSnapshotTest, EachPhaseOfASessionHasItsPlace) {
   }
 }
 
+TEST(MetricsSnapshotTest, PythonWorkersStandUnderTheirStateAndWhatTheyMadeIsCounted) {
+  using pyworkers::PlaceState;
+  status::Snapshot snapshot;
+  AddPython(
+      {.hosts = 2,
+       .totals =
+           {.hosts = 3, .made = 40, .raised = 5, .lost = 6, .deaths = 7, .making = seconds(8)},
+       .workers = {{.state = PlaceState::kAsked},
+                   {.state = PlaceState::kEntered},
+                   {.state = PlaceState::kReady},
+                   {.state = PlaceState::kReady, .in_hand = pyworkers::PyWorkInHand{}},
+                   {.state = PlaceState::kDead}},
+       .busy = 0.5,
+       .granted_bytes = 4096},
+      snapshot);
+
+  EXPECT_EQ(snapshot.python.hosts, 2u);
+  EXPECT_THAT(snapshot.python.workers, ElementsAre(2, 1, 1, 1));
+  EXPECT_EQ(snapshot.python.batches, 40u);
+  EXPECT_EQ(snapshot.python.raised, 5u);
+  EXPECT_EQ(snapshot.python.lost, 6u);
+  EXPECT_EQ(snapshot.python.deaths, 7u);
+  EXPECT_EQ(snapshot.python.making, seconds(8));
+  EXPECT_EQ(snapshot.python.busy, 0.5);
+  EXPECT_EQ(snapshot.python.granted_bytes, 4096u);
+}
+
 TEST(MetricsSnapshotTest, BatchesAreReadyOrHeldNeverLessThanNone) {
   status::Snapshot snapshot;
 

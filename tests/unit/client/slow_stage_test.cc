@@ -82,6 +82,63 @@ TEST(SlowStageTest, WorkersThatAreNotBusyWaitForFiles) {
   EXPECT_THAT(SlowStage(progress), HasSubstr("1 cannot read another dataset's"));
 }
 
+// ---- Python datasets. ----
+
+Progress Making() {
+  Progress progress = Decoding();
+  progress.python = {.has_host = true,
+                     .cores = 8,
+                     .has_batch_in_hand = true,
+                     .in_sample = true,
+                     .sample = 17,
+                     .worker = 2,
+                     .worker_pid = 4242};
+  return progress;
+}
+
+TEST(SlowStageTest, BusyPythonWorkersAreNamedWithAdviceThatFitsTheCores) {
+  Progress progress = Making();
+  EXPECT_EQ(SlowStage(progress),
+            "making batches in Python: the 4 workers are busy (97 %); 1130 samples/s are made for "
+            "3 sessions; more workers (num_workers) would help");
+
+  progress.python->cores = 4;
+  EXPECT_THAT(SlowStage(progress), HasSubstr("more workers than the 4 cores would not help"));
+}
+
+TEST(SlowStageTest, ASampleThatTakesLongInPythonIsNamedWithItsWorker) {
+  Progress progress = Making();
+  progress.in_hand_ms = 12'400;
+  EXPECT_EQ(
+      SlowStage(progress),
+      "making batches in Python: sample 17 has been with Python worker 2 (pid 4242) for 12 s");
+
+  progress.python->in_sample = false;
+  EXPECT_THAT(SlowStage(progress),
+              HasSubstr("Python worker 2 (pid 4242) has worked for 12 s on the "
+                        "batch that begins with sample 17"));
+}
+
+TEST(SlowStageTest, APythonDatasetNeverWaitsForFiles) {
+  Progress progress = Making();
+  progress.workers_busy = 0.1;
+  EXPECT_THAT(SlowStage(progress), StartsWith("making batches in Python: the 4 workers are busy "
+                                              "for only 10 %"));
+  progress.decoding = 0;
+  progress.python->has_batch_in_hand = false;
+  EXPECT_THAT(SlowStage(progress), HasSubstr("none of this session's is being made"));
+}
+
+TEST(SlowStageTest, AHostOrWorkersThatAreNotThereYetAreNamed) {
+  Progress progress = Making();
+  progress.python->has_host = false;
+  EXPECT_EQ(SlowStage(progress), "waiting for the host of the dataset to be forked by its trainer");
+
+  progress.python->has_host = true;
+  progress.workers_running = 0;
+  EXPECT_THAT(SlowStage(progress), HasSubstr("none of its 4 Python workers is ready"));
+}
+
 TEST(SlowStageTest, BatchesOnTheirWayToTheGpuAreNamed) {
   Progress progress = Decoding();
   progress.copying = 2;

@@ -50,6 +50,19 @@ feed::FlowFigures CopyingToGpu() {
   return figures;
 }
 
+feed::FlowFigures Making(double workers_busy, bool has_host) {
+  feed::FlowFigures figures = Starving(workers_busy, 0, FillPath::kPython);
+  figures.making = {.has_host = has_host, .ready = 2, .cores = 2};
+  return figures;
+}
+
+std::optional<client::PythonProgress> PythonOf(const feed::FlowFigures& figures) {
+  if (figures.fill_path != FillPath::kPython) return std::nullopt;
+  return client::PythonProgress{.has_host = figures.making.has_host,
+                                .cores = figures.making.cores,
+                                .has_batch_in_hand = true};
+}
+
 const Situation kTable[] = {
     {"batches are ready",
      {.ready = 2, .held = 2, .window = 4},
@@ -93,6 +106,24 @@ const Situation kTable[] = {
      Phase::kDecoding,
      Bottleneck::kReading,
      "reading: the 2 workers are busy for only 20 %"},
+    {"Python workers are busy",
+     {.window = 4, .fill_path = FillPath::kPython},
+     Making(0.9, true),
+     Phase::kDecoding,
+     Bottleneck::kMaking,
+     "making batches in Python: the 2 workers are busy"},
+    {"the host of a Python dataset is not there yet",
+     {.window = 4, .fill_path = FillPath::kPython},
+     Making(0, false),
+     Phase::kDecoding,
+     Bottleneck::kMaking,
+     "waiting for the host of the dataset"},
+    {"Python workers wait for room in the window",
+     {.window = 4, .fill_path = FillPath::kPython},
+     Making(0.2, true),
+     Phase::kDecoding,
+     Bottleneck::kWindow,
+     "making batches in Python: the 2 workers are busy for only 20 %"},
     {"the source has not answered for a little more than a second",
      {.window = 4, .source_stalled = true},
      Stalled(milliseconds(1100)),
@@ -147,7 +178,8 @@ TEST(WaitAgreementTest, DaemonAndClientSayTheSame) {
         .sessions = 1,
         .stalled_ms = static_cast<uint64_t>(
             std::chrono::duration_cast<milliseconds>(each.feed.stalled).count()),
-        .stalled_reason = each.feed.stalled_reason};
+        .stalled_reason = each.feed.stalled_reason,
+        .python = PythonOf(each.feed)};
     EXPECT_THAT(client::SlowStage(progress), StartsWith(each.told));
   }
 }

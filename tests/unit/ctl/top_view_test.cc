@@ -54,6 +54,30 @@ TEST(TopViewTest, RatesAreWhatPassedBetweenTheLooks) {
   EXPECT_THAT(screen, AllOf(HasSubstr("1,000 samples/s"), HasSubstr("20.0"), HasSubstr("40.0")));
 }
 
+TEST(TopViewTest, PythonWorkersAreThereWithTheirRatesOnceThereAreSome) {
+  auto before = Look(1000, 500, 10), now = Look(3000, 500, 10);
+  EXPECT_THAT(ShowTop(now, before, {}), Not(HasSubstr("PYTHON")));
+  for (auto* look : {&before, &now}) {
+    v1::PythonMakersStatus& python = *look->mutable_status()->mutable_python();
+    python.set_hosts(1);
+    python.set_workers(3);
+    python.set_workers_busy(0.42);
+    python.set_batches(look == &now ? 150 : 50);
+    v1::PythonWorkerStatus& worker = *look->add_python_workers();
+    worker.set_place(2);
+    worker.set_pid(4242);
+    worker.set_state("making");
+    worker.set_dataset("python:id=ab,samples=9");
+    worker.set_batches(look == &now ? 64 : 50);
+  }
+
+  const std::string screen = ShowTop(now, before, {});
+
+  EXPECT_THAT(screen, AllOf(HasSubstr("python 3 workers of 1 hosts, 42 % busy   50.0 batches/s"),
+                            HasSubstr("PYTHON WORKER"), HasSubstr("4242"), HasSubstr("7.0"),
+                            HasSubstr("python:id=ab,samples=9")));
+}
+
 TEST(TopViewTest, SessionsComeInTheOrderThatIsAskedAndKeysStepThroughThem) {
   const auto now = Look(2000, 0, 50), before = Look(1000, 0, 10);
   const auto first_is_slow = [&](TopOrder order) {

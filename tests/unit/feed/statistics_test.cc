@@ -23,9 +23,10 @@ class StatisticsTest : public SessionRig {
     return outcome;
   }
   std::optional<Statistics::Look> Look(base::Duration later) {
-    return statistics_.LookAround(sessions_, workers_, now_ += later);
+    return statistics_.LookAround(sessions_, workers_, hosts_, now_ += later);
   }
 
+  pyworkers::Hosts hosts_{{}, seconds(1)};
   workers::Supervisor workers_{{.count = 0}};
   const std::shared_ptr<Feed> feed_ = MakeFeed();
   Statistics statistics_{core_, 1};

@@ -21,6 +21,53 @@ TEST_F(SupplyingTest, ABatchIsMadeAfterItsSegmentWasSent) {
   EXPECT_EQ(news.results[0].end, MakeEnd::kMade);
 }
 
+TEST_F(SupplyingTest, TheTimeOfWorkersIsCountedWhileTheyMakeABatchAndOnceAfterwards) {
+  Submit(5);
+  now_ += 300ms;
+  EXPECT_EQ(hosts_.Totals(now_).making, 300ms);
+  now_ += 100ms;
+  Finish(worker(0));
+  Collect();
+  now_ += 1s;
+
+  const MakerTotals totals = hosts_.Totals(now_);
+  EXPECT_EQ(totals.making, 400ms);
+  EXPECT_EQ(totals.made, 1u);
+  EXPECT_EQ(totals.hosts, 1u);
+}
+
+TEST_F(SupplyingTest, DeathsAreCountedAndTheTimeOfTheBatchStaysCountedUntilItsHostSpeaks) {
+  Submit(5);
+  worker(0).Take();
+  now_ += 300ms;
+  host_->processes.at(0)->Die();
+  Collect();
+  EXPECT_EQ(hosts_.Totals(now_).making, 300ms);
+  Reap(*host_, 0, SIGSEGV, "");
+  Collect();
+
+  const MakerTotals totals = hosts_.Totals(now_);
+  EXPECT_EQ(totals.making, 300ms);
+  EXPECT_EQ(totals.lost, 1u);
+  EXPECT_EQ(totals.deaths, 1u);
+  EXPECT_EQ(totals.made, 0u);
+}
+
+TEST_F(SupplyingTest, AViewSaysWhichBatchAndRowAWorkerHas) {
+  Submit(5);
+  const uint64_t sequence = worker(0).Take()->sequence;
+  worker(0).page().row = shm::PackRow(sequence, 3);
+  now_ += 2s;
+
+  const std::vector<PyWorkerView> views = hosts_.View();
+
+  ASSERT_TRUE(views.at(0).in_hand.has_value());
+  EXPECT_EQ(views[0].in_hand->item, 5u);
+  EXPECT_EQ(views[0].in_hand->row, 3u);
+  EXPECT_EQ(now_ - views[0].in_hand->since, 2s);
+  EXPECT_FALSE(views.at(1).in_hand.has_value());
+}
+
 TEST_F(SupplyingTest, OnlyFreeWorkersGetBatches) {
   Submit(5);
   Submit(6);

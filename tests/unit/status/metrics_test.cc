@@ -135,6 +135,29 @@ TEST(MetricsTest, NoLabelIsOfASampleAPathASessionOrAProcess) {
         EXPECT_TRUE(allowed.contains(label)) << family.name << " has " << label;
 }
 
+TEST(MetricsTest, PythonWorkersAndTheirBatchesHaveTheirOwnFamilies) {
+  Snapshot snapshot;
+  snapshot.python = {.hosts = 1,
+                     .workers = {0, 1, 3, 0},
+                     .busy = 0.75,
+                     .batches = 40,
+                     .raised = 5,
+                     .lost = 6,
+                     .deaths = 7,
+                     .making = milliseconds(8500),
+                     .granted_bytes = 4096};
+
+  const std::string text = TextOf(snapshot);
+
+  for (const char* line :
+       {"penstock_python_hosts 1\n", "penstock_python_workers{state=\"making\"} 3\n",
+        "penstock_python_workers_busy_ratio 0.75\n", "penstock_python_batches_total 40\n",
+        "penstock_python_raised_total 5\n", "penstock_python_lost_total 6\n",
+        "penstock_python_deaths_total 7\n", "penstock_python_making_seconds_total 8.5\n",
+        "penstock_python_granted_bytes 4096\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+}
+
 TEST(MetricsTest, SessionsStandUnderTheirDeliveryAndState) {
   Snapshot snapshot;
   snapshot.sessions[2][1] = 5;
