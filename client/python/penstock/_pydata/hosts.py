@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 import warnings
+from typing import List, Tuple
 
 from .. import _penstock as native
 from .._say import say
@@ -21,7 +22,7 @@ _LOOK_SECONDS = 0.5  # how often a host looks for ended workers although nobody 
 _END_SECONDS = 2.0   # how long a host that was told to end may take
 # Those for which programs have handlers, which are of no use in a host.
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
-_ending = []         # hosts that were told to end, and are not reaped yet
+_ending: List[Tuple["Host", float]] = []  # hosts that were told to end, and are not reaped yet
 
 
 class Host:

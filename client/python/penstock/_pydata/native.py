@@ -19,8 +19,8 @@ _ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessin
 
 def is_chosen(dataset, arguments, keywords):
     given = inspect.signature(DataLoader.__init__).bind(None, dataset, *arguments, **keywords).arguments
-    wish = _settings.one_of(given.get("native", "auto"), ("auto", "never", "require"), "native")
-    if wish == "never" or (wish == "auto" and not given.get("num_workers")):
+    choice = _settings.one_of(given.get("native", "auto"), ("auto", "never", "require"), "native")
+    if choice == "never" or (choice == "auto" and not given.get("num_workers")):
         return False
     try:
         reason = _why_not(dataset, given)
@@ -30,7 +30,7 @@ def is_chosen(dataset, arguments, keywords):
         say_once(f"{type(dataset).__name__}: Penstock reads and transforms the files itself (native='never' has Python "
                  "do it)")
         return True
-    if wish == "require":
+    if choice == "require":
         raise InvalidArgument(f"native is 'require', but Penstock cannot read this {type(dataset).__name__} as Python "
                               f"does: {reason}; leave native out, and workers in Python make its batches")
     return False
