@@ -21,7 +21,8 @@ _LOOK_SECONDS = 0.5  # how often a host looks for ended workers although nobody 
 _END_SECONDS = 2.0   # how long a host that was told to end may take
 # Those for which programs have handlers, which are of no use in a host.
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
-_ending = []         # hosts that were told to end, and are not reaped yet
+_living = set()      # hosts that are not reaped, so that no socket of theirs is closed as garbage before
+_ending = []         # those of them that were told to end
 
 
 class Host:
@@ -31,6 +32,7 @@ class Host:
         self.pid, self._life = pid, life
         self._owner = os.getpid()
         self.is_there = True
+        _living.add(self)
 
     def reap(self):
         """Whether it has ended. Tells why if it could not go on."""
@@ -43,6 +45,7 @@ class Host:
         if pid == 0:
             return False
         self.is_there = False
+        _living.discard(self)
         words = self._last_words()
         if status != 0 and words:
             say(f"the process that was forked to make batches ended: {words}")

@@ -5,7 +5,7 @@
     batch = seeds.run(epoch, number_of_its_first_sample, collate_fn, samples, operation=BATCH)
 
 `operation` ITEMS is for `dataset.__getitems__(indices)`, which makes a batch's samples at once, under the number of the
-first; WORKER for `worker_init_fn`, with epoch and number 0 on every worker. `number` is the position in the epoch's order.
+first; WORKER for `worker_init_fn`, with epoch 0 and the worker's number. `number` is the position in the epoch's order.
 
 So the bytes of a sample depend on no other sample, worker, rank or restart. With b the 128 bits of
 `philox.block(seed, epoch, number, operation)`, a sample sees exactly this:
@@ -16,7 +16,7 @@ So the bytes of a sample depend on no other sample, worker, rank or restart. Wit
     words = source.random_raw(640)[16:].view("uint32")
     random.setstate((3, (*words[:624].tolist(), 624), None))       # random.seed(b) if NumPy is not installed
     numpy.random.set_state(("MT19937", words[624:], 624))
-    torch.default_generator.manual_seed(b >> 64)
+    torch.default_generator.manual_seed(b >> 64 & 2**63 - 1)
     rng()                              # numpy.random.Generator(numpy.random.Philox(key=b))
 
 `make` is called once, whatever it draws. A generator whose module `make` imports, and nobody before, is as it imports it,
@@ -45,7 +45,7 @@ def rng():
             return self.images[index] + penstock.rng().normal(size=(3, 32, 32))
 
     All calls within one sample give the same generator, which goes on where the last call left it; within `collate_fn` it
-    is the batch's, within `worker_init_fn` one that all workers share. Outside of these it is an ordinary generator of this
+    is the batch's, within `worker_init_fn` the worker's. Outside of these it is an ordinary generator of this
     process, seeded by the operating system.
     """
     global _generator, _own
