@@ -25,6 +25,7 @@ and seeded from the next sample on; `random` and NumPy are there from the start.
 import os
 import random  # noqa: F401  (seeded from the first sample on)
 import sys
+import threading
 
 from ..errors import FailedPrecondition
 from . import generators
@@ -35,6 +36,15 @@ __all__ = ["BATCH", "ITEMS", "SAMPLE", "WORKER", "Seeds", "rng"]
 _bits = None       # of the sample that is being made; None outside of samples
 _generator = None  # what rng() gave for it
 _own = None        # what rng() gives outside of samples, with the process that made it
+_turn = threading.RLock()  # the thread whose samples use the generators
+
+
+def _free_turn():
+    global _turn
+    _turn = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_free_turn)  # the thread that had it is not there
 
 
 def rng():
@@ -87,7 +97,10 @@ class Seeds:
             _bits = _generator = None
 
     def __enter__(self):
-        """Keeps the generators' states until the end of the `with`, for programs that use them for something else."""
+        """Keeps the generators' states until the end of the `with`, for programs that use them for something else. Another
+        thread that makes samples waits."""
+        self._held = _turn
+        self._held.acquire()
         if len(sys.modules) != self._modules:
             self._look_for_generators()
         self._saved = [(generator, generator.save()) for generator in self._all]
@@ -96,6 +109,7 @@ class Seeds:
     def __exit__(self, *_):
         for generator, saved in self._saved:
             generator.restore(saved)
+        self._held.release()
 
     def _look_for_generators(self):
         for make in generators.ALL:
