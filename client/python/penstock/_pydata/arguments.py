@@ -116,10 +116,9 @@ def place_of(dataset, sampler, batch_sampler, rank, world_size):
     return found, None, None
 
 
-def warn_of_length(said, taken, num_workers, batch_size):
-    """As torch: an IterableDataset gave more than its length says."""
-    units = "samples" if batch_size is None else "batches"
-    text = (f"Length of IterableDataset was reported to be {said} when accessing len(dataloader), but {taken} {units} "
+def warn_of_length(said, taken, num_workers):
+    """As torch, and in its words, which programs filter: an IterableDataset gave more than its length says."""
+    text = (f"Length of IterableDataset was reported to be {said} when accessing len(dataloader), but {taken} samples "
             "have been fetched. ")
     if num_workers > 0:
         text += ("For multiprocessing data-loading, this could be caused by not properly configuring the "

@@ -39,6 +39,7 @@ def part(loader):
     older = loader._live()
     if older is None or not older.is_live() or loader.persistent_workers:
         return
+    loader._has_parted = True
     other = object.__new__(type(loader))
     other.__dict__.update(loader.__dict__)
     other._turn, other._beside, other._parted = Turn(), None, weakref.WeakSet()

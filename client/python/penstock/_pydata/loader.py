@@ -22,7 +22,7 @@ from .sources import MapSource, StreamSource
 from .units import Listed
 
 _DROPPED = ("_source", "_plan", "_remote", "_order_of", "_deliver", "_bad", "_states", "_spare", "_beside", "_parted",
-            "_placed")
+            "_has_parted", "_placed")
 
 
 class PythonLoader(Attributes, DataLoader):
@@ -81,6 +81,7 @@ class PythonLoader(Attributes, DataLoader):
         self._warned = 0     # how many of them were warned of, rounded up to a power of two
         self._states = None  # of an IterableDataset's streams: where the next source begins
         self._parted = weakref.WeakSet()  # copies that older iterators have (iterating.py)
+        self._has_parted = False  # there is one, or this is one
         self._beside = None  # such an iterator, not begun as this loader
         self._spare = None   # its workers
         self._placed = False  # the program has said where to go on
@@ -216,6 +217,8 @@ class PythonLoader(Attributes, DataLoader):
             taken = self._source.take()
         if taken is None or taken[2]:
             self._go(self._at.epoch + 1, 0)
+            if self._has_parted and self._remote is not None:
+                self._remote.end_session()  # else the daemon might ask it for workers that another iterator waits for
         else:
             self._goal.consumed = taken[1]
             self._goal.fingerprint = self._identity_of_epoch()
@@ -296,7 +299,7 @@ class PythonLoader(Attributes, DataLoader):
     def _count(self):
         self._given = (self._given or 0) + 1
         if self._said_length is not None and self._given > self._said_length:
-            arguments.warn_of_length(self._said_length, self._given, self.num_workers, self.batch_size)
+            arguments.warn_of_length(self._said_length, self._given, self.num_workers)
 
     def _give(self, batch):
         if isinstance(batch, (Local, Raised)):
