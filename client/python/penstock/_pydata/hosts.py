@@ -31,6 +31,8 @@ def _forget():
     """In a forked child: hosts are its parent's."""
     global _turn
     _turn = threading.RLock()
+    for host in _living:
+        host._life.close()
     _living.clear()
     _ending.clear()
 
