@@ -128,7 +128,7 @@ class TorchRandom:
         self.save, self.restore = torch.default_generator.get_state, torch.default_generator.set_state
 
     def seed(self, bits):
-        self._manual_seed(bits >> 64)
+        self._manual_seed(bits >> 64 & 2**63 - 1)  # as torch's own seeds, none is negative in an int64
 
 
 ALL = (PythonRandom, NumpyRandom, TorchRandom)

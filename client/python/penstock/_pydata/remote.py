@@ -1,15 +1,16 @@
 """Batches that forked workers make: the daemon's session, and the host that this process forks when the daemon asks."""
 import uuid
+import weakref
 
 from .. import _feed
 from .. import _penstock as native
 from .. import __version__
 from .._patience import Opening, while_gone
 from .._say import _logger
-from ..errors import FailedPrecondition, Internal, PermissionDenied, Unavailable
+from ..errors import DataLoss, DeadlineExceeded, FailedPrecondition, Internal, PermissionDenied, Unavailable
 from . import hosts, identity, slot, worker
 from .order import Given
-from .raised import Ended, Raised
+from .raised import Ended, Raised, in_torchs_words
 from .units import ANY_EPOCH, Board
 
 _ENDLESS = 1 << 40  # units of an epoch whose end is not known
@@ -20,7 +21,7 @@ class Remote:
     """Of one loader. `of_plan` and `of_streams` return sources (sources.py)."""
 
     def __init__(self, loader):
-        self._loader = loader
+        self.serve(loader)
         self._client = self._session = self._host = None
         self._served = False    # a daemon has opened a session, so it may come back
         self._id = None         # of the dataset, hexadecimal
@@ -32,6 +33,14 @@ class Remote:
         self._streaming = None  # the source of an IterableDataset's batches
         self._ended = None      # the epoch whose last batch was taken
         self._open_for = None   # (name of the order, batch size, …) that the session was opened for
+
+    def serve(self, loader):
+        """`loader` takes the batches from now on. It keeps this object alive, not the reverse."""
+        self._loader_of = weakref.ref(loader)
+
+    @property
+    def _loader(self):
+        return self._loader_of()
 
     # Sources.
 
@@ -213,8 +222,11 @@ class Remote:
         timeout = self._loader._settings.timeout or None
         while True:
             hosts.reap()
-            taken = while_gone(lambda: self._session.take_made(timeout), self._loader._settings.reconnect,
-                               lambda error: isinstance(error, Unavailable))
+            try:
+                taken = while_gone(lambda: self._session.take_made(timeout), self._loader._settings.reconnect,
+                                   lambda error: isinstance(error, Unavailable))
+            except (DeadlineExceeded, DataLoss) as error:
+                raise in_torchs_words(error, timeout) from None
             if taken != native.HOST_WANTED:
                 break
             self._fork()
