@@ -22,6 +22,7 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 namespace fs = std::filesystem;
 
 constexpr int kImages = 48;
