@@ -9,8 +9,12 @@ import ctypes
 import struct
 import sys
 
-from .._penstock import SampleStates
 from .philox import block
+
+try:
+    from .._penstock import SampleStates
+except ImportError:  # what is said in seeding.py holds without the extension, too
+    SampleStates = None
 
 _WORDS = 624  # of a Mersenne Twister
 _SKIPPED = 16  # words of SFC64, until the seed has spread
@@ -142,7 +146,7 @@ def all_at_once(seed, found):
     is laid out as expected; else None."""
     by = {type(generator): generator for generator in found}
     python, numpy, torch = map(by.get, ALL)
-    if python is None or numpy is None or python._memory is None or numpy._memory is None:
+    if SampleStates is None or python is None or numpy is None or python._memory is None or numpy._memory is None:
         return None
     addresses = map(ctypes.addressof, (python._memory, numpy._memory, numpy._normal))
     write = SampleStates(seed & _M64, *addresses).write
