@@ -56,7 +56,7 @@ class Making:
                 samples = [run(epoch, first + row * step, self._decoded, sample, epoch, first + row * step, key, True)
                            for row, (sample, key) in enumerate(zip(samples, ids))]
         else:
-            samples = [self._sample(epoch, row, key, first + row * step, stand_ins) for row, key in enumerate(ids)]
+            samples = self._samples(epoch, ids, first, step, stand_ins)
         self.at, self.row = f"in collate_fn for samples {_shown(ids)}", None
         return run(epoch, first, recipe.collate_fn, samples, operation=BATCH)
 
@@ -64,6 +64,27 @@ class Making:
         """The same with substitutes for samples that raise: the batch, or `Replaced` if there are some in it."""
         batch = self.batch(epoch, ids, first, step, replacing)
         return Replaced(batch, tuple(replacing.bad.items())) if replacing.bad else batch
+
+    def _samples(self, epoch, ids, first, step, stand_ins):
+        if stand_ins is not None:
+            return [self._sample(epoch, row, key, first + row * step, stand_ins) for row, key in enumerate(ids)]
+        seeds, dataset, on_row, samples = self._seeds, self.recipe.dataset, self._on_row, []
+        row = number = None
+        seeds.check_that_none_is_made()
+        try:
+            for row, key in enumerate(ids):
+                if on_row is not None:
+                    on_row(row)
+                number = first + row * step
+                seeds.begin(epoch, number)
+                sample = dataset[key]
+                samples.append(self._decoded(sample, epoch, number, key, True) if encoded.exist() else sample)
+            return samples
+        except BaseException:
+            self.at, self.row = f"in dataset[{_shown(ids[row])}]", row
+            raise
+        finally:
+            seeds.end()
 
     def _of_unit(self, epoch, ids):
         rank, ranks = self.recipe.given_by

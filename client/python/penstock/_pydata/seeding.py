@@ -33,7 +33,7 @@ from .philox import BATCH, ITEMS, SAMPLE, WORKER, block
 
 __all__ = ["BATCH", "ITEMS", "SAMPLE", "WORKER", "Seeds", "rng"]
 
-_bits = None       # of the sample that is being made; None outside of samples
+_bits = None       # what the 128 bits of the sample that is being made are drawn by; None outside of samples
 _generator = None  # what rng() gave for it
 _own = None        # what rng() gives outside of samples, with the process that made it
 _turn = threading.RLock()  # the thread whose samples use the generators
@@ -65,7 +65,7 @@ def rng():
             _own = os.getpid(), numpy.random.default_rng()
         return _own[1]
     if _generator is None:
-        _generator = numpy.random.Generator(numpy.random.Philox(key=_bits))
+        _generator = numpy.random.Generator(numpy.random.Philox(key=block(*_bits)))
     return _generator
 
 
@@ -78,23 +78,39 @@ class Seeds:
         self._all = []     # generators
         self._known = set()
         self._modules = 0  # length of sys.modules when generators were last looked for
+        self._seed = self._seed_one_by_one
 
     def run(self, epoch, number, make, *arguments, operation=SAMPLE):
         """What make(*arguments) returns, or raises. FailedPrecondition: a sample is being made already; the generators are
         those of the process, so a second one would disturb it."""
-        global _bits, _generator
-        if _bits is not None:
-            raise FailedPrecondition("a sample is being made in this process already; make samples one after another")
-        bits = _bits = block(self.seed, epoch, number, operation)
-        _generator = None
+        self.check_that_none_is_made()
         try:
-            if len(sys.modules) != self._modules:
-                self._look_for_generators()
-            for generator in self._all:
-                generator.seed(bits)
+            self.begin(epoch, number, operation)
             return make(*arguments)
         finally:
-            _bits = _generator = None
+            self.end()
+
+    # The same in parts, for a loop: check once, `begin` before each sample, and `end` whatever happens.
+
+    def check_that_none_is_made(self):
+        if _bits is not None:
+            raise FailedPrecondition("a sample is being made in this process already; make samples one after another")
+
+    def begin(self, epoch, number, operation=SAMPLE):
+        global _bits, _generator
+        _bits, _generator = (self.seed, epoch, number, operation), None
+        if len(sys.modules) != self._modules:
+            self._look_for_generators()
+        self._seed(epoch, number, operation)
+
+    def end(self):
+        global _bits, _generator
+        _bits = _generator = None
+
+    def _seed_one_by_one(self, epoch, number, operation):
+        bits = block(self.seed, epoch, number, operation)
+        for generator in self._all:
+            generator.seed(bits)
 
     def __enter__(self):
         """Keeps the generators' states until the end of the `with`, for programs that use them for something else. Another
@@ -117,3 +133,4 @@ class Seeds:
                 self._known.add(make.module)
                 self._all.append(make(sys.modules[make.module], self._states))
         self._modules = len(sys.modules)
+        self._seed = generators.all_at_once(self.seed, self._all) or self._seed_one_by_one

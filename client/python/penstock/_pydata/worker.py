@@ -65,6 +65,7 @@ def _become_worker(words):
     sys.stdin = open(os.devnull)
     gc.freeze()  # what was there before the fork is the trainer's
     gc.enable()
+    native.keep_freed_memory()
 
 
 def _flush():
