@@ -30,7 +30,6 @@ enum class Fault : uint32_t {
   kMalformed = 14,      // a field's type, shape or number is not what was declared
   kBadChecksum = 15,    // the bytes don't match their checksum
   kForbiddenCall = 16,  // two workers made a system call that their sandbox forbids
-  kRaised = 17,         // its Python code raised an exception
 };
 
 // Who may detect the fault. A worker that reports a fault only the daemon can detect is broken or
@@ -40,9 +39,7 @@ enum class FaultFinder { kWorker, kDaemon };
 enum class FaultFollows {
   kNothing,   // not a fault
   kReplaced,  // a substitute is delivered and the sample is reported, for every feed of the dataset
-  // Retried on a fresh worker; quarantined the second time. Where Python code raises an exception:
-  // quarantined at once.
-  kTriedOnceMore,
+  kTriedOnceMore,  // retried on a fresh worker; quarantined the second time
   // replaced in this feed only, because other feeds need not request the field
   kThisFeedAlone,
 };
@@ -95,8 +92,6 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
       return FaultFacts{"its checksum is wrong", kWorker, kReplaced};
     case Fault::kForbiddenCall:
       return FaultFacts{"made a forbidden system call", kDaemon, kTriedOnceMore};
-    case Fault::kRaised:
-      return FaultFacts{"raised an exception", kDaemon, kTriedOnceMore};
   }
   return std::nullopt;
 }

@@ -87,6 +87,7 @@ class ReadyLink final : public client::Link {
       : segment_(std::move(segment)) {}
   absl::Status Pump() override { return absl::OkStatus(); }
   std::shared_ptr<const posix::Mapping> Segment(uint32_t) override { return segment_; }
+  std::shared_ptr<client::PrivateViews> Views(uint32_t) override { return nullptr; }
   absl::StatusOr<std::shared_ptr<const client::PinnedSegment>> Pin(uint32_t,
                                                                    client::Gpu&) override {
     return absl::FailedPreconditionError(kNoGpu);

@@ -86,7 +86,8 @@ struct PythonFeed {
   uint32_t streams = 0;
   // Stays the same between runs of the same program; becomes part of the feed's fingerprint.
   uint64_t digest = 0;
-  // Replaces a sample that raises an exception; else the exception comes in place of its batch.
+  // Replaces a sample over which workers die; otherwise the feed fails. Workers decide what becomes
+  // of one that raises an exception.
   bool replace_bad_samples = false;
 };
 

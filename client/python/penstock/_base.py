@@ -48,6 +48,10 @@ class LoaderBase:
 
     # Overridden by a framework's loader.
 
+    @staticmethod
+    def _iterator_of(loader):
+        return EpochIterator(loader)
+
     def _open_device(self):
         """The device to open the session with: "cpu", "cuda:N" or "auto"."""
         return self._settings.device
@@ -194,7 +198,7 @@ class LoaderBase:
         self._end_epoch()
         if self._sampling is not None:
             self._draw()
-        iterator = EpochIterator(self)
+        iterator = self._iterator_of(self)
         self._live = weakref.ref(iterator)
         return iterator
 

@@ -5,6 +5,8 @@
 
 torch allocates the tensors on the current stream, and they are yours: keep them, use them on any stream.
 """
+import types
+
 import torch
 
 from . import _feed, _sampling, _settings, _tensors, ranks
@@ -37,6 +39,8 @@ class DataLoader(Attributes, LoaderBase):
     `in_order` is always true. `fields`: further fields of each sample, by name (penstock.fields); tokens are int64.
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
+
+    __class_getitem__ = classmethod(types.GenericAlias)  # for annotations: DataLoader[Batch]
 
     def __new__(cls, dataset=None, *arguments, **keywords):
         return super().__new__(_class_for(cls, dataset, arguments, keywords))

@@ -1,11 +1,13 @@
 #include "client/python/src/maker.h"
 
+#include <malloc.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <string>
 
@@ -77,6 +79,20 @@ nb::list Ids(const BatchToMake& batch) {
   return ids;
 }
 
+// malloc gives pages back to the kernel whenever a batch's samples are freed, and takes them again,
+// one fault each, for the next batch: most of the cost of large samples. A user who has chosen
+// himself keeps his choice.
+void KeepFreedMemory() {
+#ifdef __GLIBC__
+  constexpr int kMiB = 1024 * 1024;
+  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES"}) {
+    if (std::getenv(name) != nullptr) return;
+  }
+  ::mallopt(M_MMAP_THRESHOLD, 32 * kMiB);
+  ::mallopt(M_TRIM_THRESHOLD, 64 * kMiB);
+#endif
+}
+
 void BindHost(nb::module_& module) {
   nb::class_<MakerHost>(module, "MakerHost",
                         "A host's side of its page: which workers to fork, and what became of "
@@ -104,6 +120,8 @@ void BindHost(nb::module_& module) {
   module.def(
       "end_with_host", [](int host) { Check(EndWithHost(host)); }, nb::arg("host"),
       "Asks the kernel to end this process when the one that forked it ends.");
+  module.def("keep_freed_memory", &KeepFreedMemory,
+             "Tells malloc to keep up to 64 MiB of freed memory for the next batch.");
 }
 
 void BindWorker(nb::module_& module) {

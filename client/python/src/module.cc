@@ -6,6 +6,7 @@
 #include "client/python/src/lease.h"
 #include "client/python/src/made.h"
 #include "client/python/src/maker.h"
+#include "client/python/src/seeds.h"
 #include "client/python/src/session.h"
 
 NB_MODULE(_penstock, module) {
@@ -18,4 +19,5 @@ NB_MODULE(_penstock, module) {
   penstock::python::BindSession(module);
   penstock::python::BindClient(module);
   penstock::python::BindMaker(module);
+  penstock::python::BindSeeds(module);
 }

@@ -49,7 +49,7 @@ bool ReplacesBadSamples(const Feed& feed) {
   return feed.spec.python && feed.spec.python->replace_bad_samples;
 }
 
-// Whether a fault of one row ends with another sample in its place.
+// Whether a death over one row ends with another sample in its place.
 bool IsReplaced(const Feed& feed, const pyworkers::MakeResult& result, uint32_t rows) {
   return ReplacesBadSamples(feed) && result.row && *result.row < rows;
 }
@@ -162,11 +162,7 @@ FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
       break;
     case pyworkers::MakeEnd::kRaised:
       ++raised_;
-      if (IsReplaced(*batch.feed, result, batch.task.rows)) {
-        ended = Quarantine(batch, *result.row, base::Fault::kRaised, "");
-      } else {
-        ended.keep = Keep::kNo;
-      }
+      ended.keep = Keep::kNo;
       break;
     case pyworkers::MakeEnd::kStrike:
       ended = Died(batch, result);
@@ -226,9 +222,9 @@ FillOutcome MadeBatches::Quarantine(const InFlight& batch, uint32_t row, base::F
   FaultPolicy& policy = dataset.PolicyOf(user);
   policy.OnRefused(sample);
   FillOutcome ended = {.task = batch.task, .feed = batch.feed, .end = FillEnd::kAgain};
-  ended.bad_sample = absl::DataLossError(
-      absl::StrCat("sample ", sample, " of '", batch.feed->called, "' (", path,
-                   "): ", std::string(base::FaultName(fault)), how.empty() ? "" : ": ", how));
+  ended.bad_sample =
+      absl::DataLossError(absl::StrCat("sample ", sample, " of '", batch.feed->called, "' (", path,
+                                       "): ", std::string(base::FaultName(fault)), ": ", how));
   ended.feed_failed = policy.Exhausted();
   ended.quarantine_grew = true;
   if (ended.feed_failed.ok() && !dataset.quarantine.Contains(sample, user))

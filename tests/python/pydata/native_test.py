@@ -34,7 +34,7 @@ class NativeTest(support.FeedTest):
         return torchvision.datasets.MNIST(self.folder, transform=DIGITS)
 
     def loader(self, dataset, **keywords):
-        loader = DataLoader(dataset, batch_size=8, shuffle=True, **{"num_workers": 2, **keywords})
+        loader = DataLoader(dataset, batch_size=8, **{"num_workers": 2, "shuffle": True, **keywords})
         self.addCleanup(loader.close)
         return loader
 
@@ -45,6 +45,19 @@ class NativeTest(support.FeedTest):
             self.assertEqual([plain(batch) for batch in own], [plain(batch) for batch in python])
             self.assertIs(own.dataset, dataset)
             self.assertEqual(len(own), len(python))
+
+    def test_a_torch_loader_made_of_its_attributes_gives_the_same(self):
+        for keywords in ({"shuffle": True}, {"shuffle": False}, {"shuffle": True, "rank": 1, "world_size": 3},
+                         {"shuffle": False, "sampler": [3, 1, 4, 1, 5, 9, 2, 6, 5]}):
+            own = self.loader(self.photographs_of(), **keywords)
+            other = torch.utils.data.DataLoader(own.dataset, batch_sampler=own.batch_sampler, collate_fn=own.collate_fn,
+                                                num_workers=own.num_workers)
+            with self.subTest(**keywords):
+                for _ in range(2):
+                    expected = [plain(batch) for batch in other]
+                    self.assertEqual([plain(batch) for batch in own], expected)
+        with self.assertRaisesRegex(penstock.InvalidArgument, "native='never'"):
+            own.collate_fn = list
 
     def test_what_would_differ_is_left_to_python(self):
         shorter, relabeled, changed = self.photographs_of(), self.photographs_of(), self.digits()

@@ -59,7 +59,7 @@ class SeedsTest(unittest.TestCase):
             random.setstate((3, (*words[:624].tolist(), 624), None))
             numpy.random.set_state(("MT19937", words[624:], 624))
             if torch:
-                torch.default_generator.manual_seed(bits >> 64)
+                torch.default_generator.manual_seed(bits >> 64 & 2**63 - 1)
             own = numpy.random.Generator(numpy.random.Philox(key=bits))
             expected = [1, random.random(), random.gauss(0, 1), numpy.random.rand(), numpy.random.randn(), own.random()]
             expected += [float(torch.rand(())), int(torch.randperm(1000)[0])] if torch else []

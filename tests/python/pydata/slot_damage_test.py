@@ -64,7 +64,7 @@ class HeaderTest(unittest.TestCase):
         memory = bytearray(100_000)
         slot.write("an older batch", memory)
         plan = slot.measure([numpy.ones(10), numpy.ones(20)])
-        plan._sources[1] = None  # copying fails over it
+        plan._sources[1] = "no array"  # copying fails over it
         with self.assertRaises(AttributeError):
             plan.write(memory)
 

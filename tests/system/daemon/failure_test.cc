@@ -129,7 +129,9 @@ TEST(FailureTest, CtrlCOnItsTerminalEndsTheDaemonItsWorkersAndItsSockets) {
 }
 
 TEST(FailureTest, AKilledDaemonTakesItsWorkersAlong) {
-  DaemonProcess daemon({.workers = 2});
+  // A daemon with a configuration starts all workers at once.
+  DaemonProcess daemon(
+      {.config = "server: {socket: SOCKET, group: '', state_dir: ''}\nworkers: {count: 2}\n"});
   const std::vector<pid_t> workers = daemon.WorkerPids();
 
   EXPECT_EQ(daemon.Kill(SIGKILL), -SIGKILL);

@@ -88,23 +88,6 @@ TEST_F(MadeBatchesTest, AnExceptionComesInPlaceOfItsBatchAndIsNotKept) {
   EXPECT_EQ(script_.made[9], 2u);
 }
 
-TEST_F(MadeBatchesTest, ASampleThatRaisesIsReplacedIfTheTrainerAsksForThat) {
-  script_.raise_at = 9;
-  SessionOptions options = trainer_.Options();
-  options.python->replace_bad_samples = true;
-  Session session = trainer_.Open(options);
-
-  const std::vector<MadeContent> all = trainer_.Drain(session);
-
-  ASSERT_THAT(all, SizeIs(Script::kSamples / 4));
-  for (uint64_t i = 0; i < all.size(); ++i) {
-    EXPECT_EQ(all[i].raised, 0u);
-    for (uint64_t row = 0; row < 4; ++row)
-      EXPECT_EQ(all[i].ids[row] == 4 * i + row, 4 * i + row != 9) << i << ' ' << row;
-  }
-  EXPECT_EQ(daemon_.Quarantine().entries_size(), 1);
-}
-
 TEST_F(MadeBatchesTest, AStreamIsMadeByTheWorkerAtItsPlace) {
   SessionOptions options = trainer_.Options(/*batch_size=*/1);
   options.python->streams = 2;

@@ -28,6 +28,12 @@ v1::PythonFeed& Python(v1::OpenSessionRequest& request) {
   return *request.mutable_feed()->mutable_python();
 }
 
+// Makes it an iterable dataset of so many streams.
+void Stream(v1::OpenSessionRequest& request, uint32_t streams) {
+  Python(request).set_streams(streams);
+  request.set_batch_size(1);
+}
+
 struct BadPython {
   std::string name;
   std::function<void(v1::OpenSessionRequest&)> spoil;
@@ -68,32 +74,32 @@ INSTANTIATE_TEST_SUITE_P(
                   "feed.python.streams: wanted at most one for each of 4 workers, got 5"},
         BadPython{"ShuffledStreams",
                   [](auto& r) {
-                    Python(r).set_streams(2);
+                    Stream(r, 2);
                     r.mutable_feed()->set_order(v1::ORDER_SHUFFLED);
                   },
                   "feed.order: wanted ORDER_SEQUENTIAL (1)"},
         BadPython{"StreamsInAGivenOrder",
                   [](auto& r) {
-                    Python(r).set_streams(2);
+                    Stream(r, 2);
                     r.mutable_feed()->set_order(v1::ORDER_GIVEN);
                     r.mutable_feed()->set_given_order(7);
                   },
                   "feed.order: wanted ORDER_SEQUENTIAL (1)"},
         BadPython{"ARangeOfStreams",
                   [](auto& r) {
-                    Python(r).set_streams(2);
+                    Stream(r, 2);
                     r.mutable_feed()->mutable_range()->set_count(5);
                   },
                   "feed.range: wanted none"},
         BadPython{"RanksOfStreams",
                   [](auto& r) {
-                    Python(r).set_streams(2);
+                    Stream(r, 2);
                     r.set_world_size(2);
                   },
                   "world_size: wanted 1, because an iterable dataset"},
         BadPython{"ReplacedSamplesOfStreams",
                   [](auto& r) {
-                    Python(r).set_streams(2);
+                    Stream(r, 2);
                     Python(r).set_replace_bad_samples(true);
                   },
                   "feed.python.replace_bad_samples: wanted false"}),
@@ -117,7 +123,7 @@ TEST(PythonRequestTest, EveryOptionIsRead) {
 
 TEST(PythonRequestTest, AnIterableDatasetHasStreams) {
   v1::OpenSessionRequest request = PythonRequest();
-  Python(request).set_streams(4);
+  Stream(request, 4);
 
   EXPECT_EQ(SessionFrom(request).value().feed.python->streams, 4u);
 }

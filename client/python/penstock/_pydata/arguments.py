@@ -1,9 +1,11 @@
 """Checks what a Python dataset's loader was given, as torch's DataLoader does, and in its words where it has some."""
 import multiprocessing
+import os
 import warnings
 
 from .. import _sampling, _settings, ranks
 from .._say import say_once
+from .._substitutes import _outside
 from ..errors import InvalidArgument
 
 PREFETCH = 2  # batches for each worker, as in torch
@@ -39,6 +41,7 @@ def check_workers(num_workers, prefetch_factor, persistent_workers, timeout):
                               "make samples in this process")
     if isinstance(timeout, (int, float)) and timeout < 0:
         raise InvalidArgument(f"timeout option should be non-negative: got {timeout!r}")
+    _warn_of_many(num_workers)
     if num_workers > 256:
         raise InvalidArgument(f"num_workers is {num_workers}; Penstock starts at most 256")
     if num_workers == 0 and prefetch_factor is not None:
@@ -46,6 +49,14 @@ def check_workers(num_workers, prefetch_factor, persistent_workers, timeout):
     if num_workers == 0 and persistent_workers:
         raise InvalidArgument("persistent_workers option needs num_workers > 0")
     return PREFETCH if prefetch_factor is None else _settings.positive(prefetch_factor, "prefetch_factor")
+
+
+def _warn_of_many(num_workers):
+    cores = len(os.sched_getaffinity(0))
+    if num_workers > cores:
+        warnings.warn(f"This DataLoader will create {num_workers} worker processes, and this process may use {cores} "
+                      "processors. Please be aware that excessive worker creation might get DataLoader running slow or even "
+                      "freeze; give fewer workers if it does", stacklevel=_outside())
 
 
 def check_context(context, num_workers):
@@ -106,8 +117,8 @@ def place_of(dataset, sampler, batch_sampler, rank, world_size):
 
 
 def warn_of_length(said, taken, num_workers):
-    """As torch: an IterableDataset gave more than its length says."""
-    text = (f"Length of IterableDataset was reported to be {said} when accessing len(dataloader), but {taken} batches "
+    """As torch, and in its words, which programs filter: an IterableDataset gave more than its length says."""
+    text = (f"Length of IterableDataset was reported to be {said} when accessing len(dataloader), but {taken} samples "
             "have been fetched. ")
     if num_workers > 0:
         text += ("For multiprocessing data-loading, this could be caused by not properly configuring the "

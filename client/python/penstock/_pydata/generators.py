@@ -9,6 +9,13 @@ import ctypes
 import struct
 import sys
 
+from .philox import block
+
+try:
+    from .._penstock import SampleStates
+except ImportError:  # what is said in seeding.py holds without the extension, too
+    SampleStates = None
+
 _WORDS = 624  # of a Mersenne Twister
 _SKIPPED = 16  # words of SFC64, until the seed has spread
 _WORD = 0x9E3779B97F4A7C15
@@ -128,10 +135,32 @@ class TorchRandom:
         self.save, self.restore = torch.default_generator.get_state, torch.default_generator.set_state
 
     def seed(self, bits):
-        self._manual_seed(bits >> 64)
+        self._manual_seed(bits >> 64 & 2**63 - 1)  # as torch's own seeds, none is negative in an int64
 
 
 ALL = (PythonRandom, NumpyRandom, TorchRandom)
+
+
+def all_at_once(seed, found):
+    """A function of (epoch, number, operation) that seeds all of `found`, as their `seed` with these 128 bits does, if memory
+    is laid out as expected; else None."""
+    by = {type(generator): generator for generator in found}
+    python, numpy, torch = map(by.get, ALL)
+    if SampleStates is None or python is None or numpy is None or python._memory is None or numpy._memory is None:
+        return None
+    addresses = map(ctypes.addressof, (python._memory, numpy._memory, numpy._normal))
+    write = SampleStates(seed & _M64, *addresses).write
+    instance, random, bit_generator = python._instance, numpy._global, numpy._bit_generator
+    manual_seed = None if torch is None else torch._manual_seed
+
+    def seed_all(epoch, number, operation):
+        high = write(epoch & _M64, number & _M64, operation)
+        instance.gauss_next = None
+        if manual_seed is not None:
+            manual_seed(high)
+        if random._bit_generator is not bit_generator:  # the program has called numpy.random.set_bit_generator
+            numpy.seed(block(seed, epoch, number, operation))
+    return seed_all
 
 
 def states():

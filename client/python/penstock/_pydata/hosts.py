@@ -9,8 +9,10 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import warnings
+from typing import List, Set, Tuple
 
 from .. import _penstock as native
 from .._say import say
@@ -21,7 +23,22 @@ _LOOK_SECONDS = 0.5  # how often a host looks for ended workers although nobody 
 _END_SECONDS = 2.0   # how long a host that was told to end may take
 # Those for which programs have handlers, which are of no use in a host.
 _SIGNALS = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
-_ending = []         # hosts that were told to end, and are not reaped yet
+_living: Set["Host"] = set()  # hosts that are not reaped, so that no socket of theirs is closed as garbage before
+_ending: List[Tuple["Host", float]] = []  # those of them that were told to end
+_turn = threading.RLock()  # of the thread that forks or reaps
+
+
+def _forget():
+    """In a forked child: hosts are its parent's."""
+    global _turn
+    _turn = threading.RLock()
+    for host in _living:
+        host._life.close()
+    _living.clear()
+    _ending.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 class Host:
@@ -31,11 +48,16 @@ class Host:
         self.pid, self._life = pid, life
         self._owner = os.getpid()
         self.is_there = True
+        _living.add(self)
 
     def reap(self):
         """Whether it has ended. Tells why if it could not go on."""
         if not self.is_there or os.getpid() != self._owner:
             return True
+        with _turn:
+            return not self.is_there or self._has_ended()
+
+    def _has_ended(self):
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:  # somebody else has reaped it
@@ -43,6 +65,7 @@ class Host:
         if pid == 0:
             return False
         self.is_there = False
+        _living.discard(self)
         words = self._last_words()
         if status != 0 and words:
             say(f"the process that was forked to make batches ended: {words}")
@@ -58,7 +81,7 @@ class Host:
 
     def end(self):
         """Tells it to end, with its workers. Does not wait."""
-        if self.reap():
+        if self.reap() or any(host is self for host, _ in _ending):
             return
         try:
             self._life.shutdown(socket.SHUT_RDWR)
@@ -70,15 +93,18 @@ class Host:
 def reap():
     """Reaps hosts that were told to end, and kills those that did not obey."""
     now = time.monotonic()
-    for each in list(_ending):
-        host, deadline = each
-        if not host.reap() and now > deadline:
-            os.kill(host.pid, signal.SIGKILL)
-        if not host.is_there or os.getpid() != host._owner:
-            _ending.remove(each)
+    with _turn:
+        for each in list(_ending):
+            host, deadline = each
+            if not host.reap() and now > deadline:
+                os.kill(host.pid, signal.SIGKILL)
+            if not host.is_there:
+                _ending.remove(each)
 
 
 def _end_all():
+    for host in list(_living):
+        host.end()
     deadline = time.monotonic() + _END_SECONDS + 1
     while _ending and time.monotonic() < deadline:
         reap()
@@ -92,6 +118,11 @@ atexit.register(_end_all)
 def fork(address, token, program, work):
     """Forks a host. `work`: a function for its workers, worker.run with all but the first arguments. OSError: it cannot be
     forked."""
+    with _turn:
+        return _fork_host(address, token, program, work)
+
+
+def _fork_host(address, token, program, work):
     reap()
     _flush()
     trainer = os.pidfd_open(os.getpid())

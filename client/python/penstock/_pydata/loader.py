@@ -1,6 +1,7 @@
 """`penstock.torch.DataLoader` over a Python dataset: made in this process (num_workers=0), or by forked workers."""
 import os
 import warnings
+import weakref
 from dataclasses import replace
 
 import torch
@@ -11,7 +12,7 @@ from .._base import LoaderBase
 from .._substitutes import _outside
 from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
-from . import arguments, delivery, plans, streams
+from . import arguments, delivery, iterating, plans, streams
 from .attributes import Attributes
 from .images import encoded, native_samples
 from .making import Recipe
@@ -20,7 +21,8 @@ from .replacing import Replaced, Replacing, most_bad
 from .sources import MapSource, StreamSource
 from .units import Listed
 
-_DROPPED = ("_source", "_plan", "_remote", "_order_of", "_deliver", "_bad", "_states")
+_DROPPED = ("_source", "_plan", "_remote", "_order_of", "_deliver", "_bad", "_states", "_spare", "_beside", "_parted",
+            "_has_parted", "_placed")
 
 
 class PythonLoader(Attributes, DataLoader):
@@ -78,6 +80,11 @@ class PythonLoader(Attributes, DataLoader):
         self._bad = {}       # samples that raised, with the reason; for on_error="replace"
         self._warned = 0     # how many of them were warned of, rounded up to a power of two
         self._states = None  # of an IterableDataset's streams: where the next source begins
+        self._parted = weakref.WeakSet()  # copies that older iterators have (iterating.py)
+        self._has_parted = False  # there is one, or this is one
+        self._beside = None  # such an iterator, not begun as this loader
+        self._spare = None   # its workers
+        self._placed = False  # the program has said where to go on
 
     def _make_order(self):
         """What determines the order; None for an IterableDataset."""
@@ -103,9 +110,17 @@ class PythonLoader(Attributes, DataLoader):
 
     # What is known before a batch is taken.
 
+    def _order_now(self):
+        """What determines the order; that of a dataset that has grown is made anew."""
+        order = self._order_of
+        if isinstance(order, plans.OwnOrder) and order.samples != len(self.dataset):
+            self._make_order()
+        return self._order_of
+
     def __len__(self):
-        if self._order_of is not None:
-            return self._order_of.batches()
+        order = self._order_now()
+        if order is not None:
+            return order.batches()
         length, size = len(self.dataset), self.batch_size
         if size is not None:
             length = length // size if self.drop_last else -(-length // size)
@@ -113,7 +128,7 @@ class PythonLoader(Attributes, DataLoader):
         return length
 
     def _samples_of_rank(self):
-        return self._order_of.rows()
+        return self._order_now().rows()
 
     def _static(self):
         """The digest of what must be the same where a state is loaded."""
@@ -133,6 +148,10 @@ class PythonLoader(Attributes, DataLoader):
         self._goal.fingerprint = self._static()
         self._states = None
 
+    def set_epoch(self, epoch):
+        super().set_epoch(epoch)
+        self._placed, self._beside = True, None
+
     def state_dict(self):
         state = super().state_dict()
         if self._order_of is None:
@@ -142,6 +161,7 @@ class PythonLoader(Attributes, DataLoader):
     def load_state_dict(self, state_dict):
         super().load_state_dict(state_dict)
         self._check_state()
+        self._placed, self._beside = True, None
         if self._order_of is None and self._goal.consumed > 0:
             self._states = state_dict.get("streams")
             if self._states is None:
@@ -175,11 +195,18 @@ class PythonLoader(Attributes, DataLoader):
 
     # Iterating.
 
+    _iterator_of = staticmethod(iterating.Iterator)
+
     def __iter__(self):
-        self._given = 0
-        return super().__iter__()
+        with iterating.waiting(self):
+            iterating.part(self)
+            self._given = 0
+            return super().__iter__()
 
     def _next(self):
+        if self._beside is not None:
+            iterating.step_aside(self)
+        self._placed = False
         if self._source is None and not self._begin():
             self._go(self._at.epoch + 1, 0)
             return None
@@ -190,6 +217,8 @@ class PythonLoader(Attributes, DataLoader):
             taken = self._source.take()
         if taken is None or taken[2]:
             self._go(self._at.epoch + 1, 0)
+            if self._has_parted and self._remote is not None:
+                self._remote.end_session()  # else the daemon might ask it for workers that another iterator waits for
         else:
             self._goal.consumed = taken[1]
             self._goal.fingerprint = self._identity_of_epoch()
@@ -223,7 +252,7 @@ class PythonLoader(Attributes, DataLoader):
         if self._order_of is None:
             self._source = self._stream_source(at.epoch, at.consumed)
             return True
-        plan = self._order_of.begin(at.epoch, at.consumed)
+        plan = self._order_now().begin(at.epoch, at.consumed)
         if at.consumed > 0 and plan.drawn:
             expected, self._plan = at.fingerprint, plan
             if expected != self._identity_of_epoch():
@@ -231,7 +260,7 @@ class PythonLoader(Attributes, DataLoader):
                 raise FailedPrecondition("the state belongs to another order than the sampler has drawn now; seed the "
                                          "sampler as it was when the state was saved, or leave it to Penstock "
                                          "(shuffle=True)")
-        if plan.share.steps() == 0 and not plan.more:
+        if plan.share.steps() <= 0 and not plan.more:
             return False
         self._plan, self._source = plan, self._source_of(plan)
         return True
@@ -264,7 +293,7 @@ class PythonLoader(Attributes, DataLoader):
     def _workers(self):
         from .remote import Remote
         if self._remote is None:
-            self._remote = Remote(self)
+            self._remote = iterating.spare_workers(self) or Remote(self)
         return self._remote
 
     def _count(self):
@@ -303,7 +332,10 @@ class PythonLoader(Attributes, DataLoader):
     # End.
 
     def close(self):
+        for other in list(self._parted):
+            other.close()
         super().close()
+        self._spare = None
         if self._remote is not None:
             self._remote.close()
             self._remote = None

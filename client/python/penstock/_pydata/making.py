@@ -40,10 +40,9 @@ class Making:
         """A context at whose end the generators of this process are as they were at its begin."""
         return self._seeds
 
-    def batch(self, epoch, ids, first, step, stand_ins=None, planned=None):
-        """`first + row * step`: what the random numbers of a row are drawn by. `stand_ins`: a function from
-        (key, exception) to another key to make instead, which raises the exception if there is none. `planned`: the ids of
-        the order, where `ids` has substitutes already."""
+    def batch(self, epoch, ids, first, step, stand_ins=None):
+        """`first + row * step`: what the random numbers of a row are drawn by. `stand_ins`: for samples that raise, a
+        Replacing."""
         recipe, run = self.recipe, self._seeds.run
         if recipe.units is not None:
             ids, first, step = self._of_unit(epoch, ids)
@@ -57,16 +56,35 @@ class Making:
                 samples = [run(epoch, first + row * step, self._decoded, sample, epoch, first + row * step, key, True)
                            for row, (sample, key) in enumerate(zip(samples, ids))]
         else:
-            planned = planned or ids
-            samples = [self._sample(epoch, row, key, first + row * step, stand_ins, planned[row] is key or planned[row] == key)
-                       for row, key in enumerate(ids)]
+            samples = self._samples(epoch, ids, first, step, stand_ins)
         self.at, self.row = f"in collate_fn for samples {_shown(ids)}", None
         return run(epoch, first, recipe.collate_fn, samples, operation=BATCH)
 
     def replaced(self, epoch, ids, first, step, replacing):
         """The same with substitutes for samples that raise: the batch, or `Replaced` if there are some in it."""
-        batch = self.batch(epoch, [replacing.first(sample) for sample in ids], first, step, replacing, planned=ids)
+        batch = self.batch(epoch, ids, first, step, replacing)
         return Replaced(batch, tuple(replacing.bad.items())) if replacing.bad else batch
+
+    def _samples(self, epoch, ids, first, step, stand_ins):
+        if stand_ins is not None:
+            return [self._sample(epoch, row, key, first + row * step, stand_ins) for row, key in enumerate(ids)]
+        seeds, dataset, on_row, samples = self._seeds, self.recipe.dataset, self._on_row, []
+        row = number = None
+        seeds.check_that_none_is_made()
+        try:
+            for row, key in enumerate(ids):
+                if on_row is not None:
+                    on_row(row)
+                number = first + row * step
+                seeds.begin(epoch, number)
+                sample = dataset[key]
+                samples.append(self._decoded(sample, epoch, number, key, True) if encoded.exist() else sample)
+            return samples
+        except BaseException:
+            self.at, self.row = f"in dataset[{_shown(ids[row])}]", row
+            raise
+        finally:
+            seeds.end()
 
     def _of_unit(self, epoch, ids):
         rank, ranks = self.recipe.given_by
@@ -87,16 +105,18 @@ class Making:
         draw = key_of(recipe.seed, epoch, number, key, recipe.samples if is_planned else None)
         return encoded.decode_all(sample, recipe.decoding, draw)
 
-    def _sample(self, epoch, row, key, number, stand_ins, is_planned=True, collate=False):
+    def _sample(self, epoch, row, planned, number, stand_ins, collate=False):
+        key, attempt = planned, 0
         while True:
             self.at, self.row = f"in dataset[{_shown(key)}]", row
             self._tell(row)
             try:
-                sample = self._seeds.run(epoch, number, self._get, key, epoch, number, is_planned)
+                sample = self._seeds.run(epoch, number, self._get, key, epoch, number, attempt == 0)
             except Exception as error:
                 if stand_ins is None:
                     raise
-                key, is_planned = stand_ins(key, error), False
+                attempt += 1
+                key = stand_ins(planned, attempt, key, error)
                 continue
             if not collate:
                 return sample

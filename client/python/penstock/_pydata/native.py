@@ -9,7 +9,9 @@ import os
 from .. import _settings, _torchvision, transforms
 from .._say import say_once
 from ..errors import Error, InvalidArgument
+from .._torch_attributes import explain
 from ..torch import DataLoader
+from . import planned, plans
 from .arguments import PREFETCH
 
 # Arguments that only Python workers can heed.
@@ -19,8 +21,8 @@ _ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessin
 
 def is_chosen(dataset, arguments, keywords):
     given = inspect.signature(DataLoader.__init__).bind(None, dataset, *arguments, **keywords).arguments
-    wish = _settings.one_of(given.get("native", "auto"), ("auto", "never", "require"), "native")
-    if wish == "never" or (wish == "auto" and not given.get("num_workers")):
+    choice = _settings.one_of(given.get("native", "auto"), ("auto", "never", "require"), "native")
+    if choice == "never" or (choice == "auto" and not given.get("num_workers")):
         return False
     try:
         reason = _why_not(dataset, given)
@@ -30,7 +32,7 @@ def is_chosen(dataset, arguments, keywords):
         say_once(f"{type(dataset).__name__}: Penstock reads and transforms the files itself (native='never' has Python "
                  "do it)")
         return True
-    if wish == "require":
+    if choice == "require":
         raise InvalidArgument(f"native is 'require', but Penstock cannot read this {type(dataset).__name__} as Python "
                               f"does: {reason}; leave native out, and workers in Python make its batches")
     return False
@@ -98,6 +100,10 @@ def _described(path, dataset, given):
     return DataLoader(os.path.abspath(path), transform=dataset.transform, address=given.get("address", "")).dataset
 
 
+def _told(name):
+    return property(lambda self: self._told[name], lambda self, value: explain(**{name: value}))
+
+
 class NativeLoader(DataLoader):
     """A loader over such a dataset: batches are [images, labels], as torch collates them."""
 
@@ -105,6 +111,8 @@ class NativeLoader(DataLoader):
                  prefetch_factor=None, on_error="raise", native="auto", key=None, max_batch_bytes=None, **keywords):
         given = inspect.signature(DataLoader.__init__).bind(None, dataset, batch_size, shuffle, sampler, None,
                                                             num_workers, *arguments, **keywords).arguments
+        told = dict(num_workers=num_workers, prefetch_factor=prefetch_factor, pin_memory=given.get("pin_memory", False),
+                    persistent_workers=given.get("persistent_workers", False))
         for name in ("self", "dataset", "fail_on_bad_sample", "num_workers", "persistent_workers", *_ONLY_PYTHON):
             given.pop(name, None)  # the daemon's own workers decode
         _settings.one_of(on_error, ("raise", "replace"), "on_error")
@@ -112,13 +120,44 @@ class NativeLoader(DataLoader):
         path = dataset.root if type(dataset).__name__ == "ImageFolder" else images_of(dataset)
         super().__init__(os.path.abspath(path), transform=dataset.transform, fail_on_bad_sample=on_error == "raise",
                          prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)), **given)
-        self._given_dataset = dataset
+        self._given_dataset, self._told = dataset, told
 
     @property
     def dataset(self):
         """What the program gave."""
         return self._given_dataset
 
+    # A torch DataLoader that a framework makes of these attributes gives the same samples in the same order.
+
+    num_workers = _told("num_workers")
+    pin_memory = _told("pin_memory")
+    persistent_workers = _told("persistent_workers")
+    prefetch_factor = _told("prefetch_factor")
+
+    @property
+    def collate_fn(self):
+        from torch.utils.data import default_collate
+        return default_collate
+
+    @collate_fn.setter
+    def collate_fn(self, function):
+        if function not in (None, self.collate_fn):
+            raise InvalidArgument("collate_fn cannot be set, because Penstock reads this dataset itself and makes whole "
+                                  "batches; give collate_fn= to the loader, or native='never'")
+
+    @property
+    def sampler(self):
+        return planned.sampler_of(self) if self._given_sampler is None else self._given_sampler
+
+    @property
+    def batch_sampler(self):
+        return planned.Batches(self, self.sampler)
+
+    def _order_now(self):
+        count = len(self.dataset)
+        if self._given_sampler is None:
+            return plans.OwnOrder(self._settings, count)
+        return plans.DrawnOrder(self._settings, self._given_sampler, count, self.batch_size, None, False)
+
     def _give(self, batch):
-        pair = [batch["image"], batch["label"]]
-        return pair if self._collate is None else self._collate(pair)
+        return [batch["image"], batch["label"]]

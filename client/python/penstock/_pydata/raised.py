@@ -1,5 +1,6 @@
 """What takes a batch's place in a slot: an exception of the program's code, and the end of a stream."""
 import pickle
+import re
 import traceback
 from typing import Any, NamedTuple, Optional
 
@@ -57,6 +58,17 @@ class Local:
             raise error
         finally:
             del error
+
+
+def in_torchs_words(error, timeout):
+    """The daemon's error with torch's words before it, which programs may look for."""
+    text, words = str(error), None
+    if isinstance(error, TimeoutError) and timeout:
+        words = f"DataLoader timed out after {timeout:g} seconds"
+    elif "worker processes died over it" in text:
+        signal = re.search(r"killed by signal \d+ \(([^)]*)\)", text)
+        words = f"DataLoader worker is killed by signal: {signal[1]}" if signal else "DataLoader worker exited unexpectedly"
+    return error if words is None else type(error)(f"{words}: {text}")
 
 
 class Ended(NamedTuple):

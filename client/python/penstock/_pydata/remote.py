@@ -1,15 +1,18 @@
 """Batches that forked workers make: the daemon's session, and the host that this process forks when the daemon asks."""
+import threading
 import uuid
+import weakref
 
 from .. import _feed
 from .. import _penstock as native
 from .. import __version__
 from .._patience import Opening, while_gone
 from .._say import _logger
-from ..errors import FailedPrecondition, Internal, PermissionDenied, Unavailable
+from ..errors import DataLoss, DeadlineExceeded, FailedPrecondition, Internal, PermissionDenied, Unavailable
 from . import hosts, identity, slot, worker
 from .order import Given
-from .raised import Ended, Raised
+from .raised import Ended, Raised, in_torchs_words
+from .seeding import Seeds
 from .units import ANY_EPOCH, Board
 
 _ENDLESS = 1 << 40  # units of an epoch whose end is not known
@@ -20,8 +23,9 @@ class Remote:
     """Of one loader. `of_plan` and `of_streams` return sources (sources.py)."""
 
     def __init__(self, loader):
-        self._loader = loader
+        self.serve(loader)
         self._client = self._session = self._host = None
+        self._connecting = None  # while there is no client yet
         self._served = False    # a daemon has opened a session, so it may come back
         self._id = None         # of the dataset, hexadecimal
         self._identity = None   # what the host's dataset was when it was forked; None: nobody can compare
@@ -33,6 +37,14 @@ class Remote:
         self._ended = None      # the epoch whose last batch was taken
         self._open_for = None   # (name of the order, batch size, …) that the session was opened for
 
+    def serve(self, loader):
+        """`loader` takes the batches from now on. It keeps this object alive, not the reverse."""
+        self._loader_of = weakref.ref(loader)
+
+    @property
+    def _loader(self):
+        return self._loader_of()
+
     # Sources.
 
     def of_plan(self, plan):
@@ -41,6 +53,7 @@ class Remote:
         if persistent and is_own and self._continues(plan):
             return _MapSource(self, plan, goes_on=True)
         self.end_session()
+        self._prepare()
         self._streaming = None
         entries = self._listed(plan)
         if entries is not None:
@@ -56,6 +69,7 @@ class Remote:
         count = loader.num_workers
         begins = states or [(stream, 0, None) for stream in range(count)]
         self.end_session()
+        self._prepare()
         if states or self._id is None or not loader.persistent_workers:
             self._choose_random("an IterableDataset's streams belong to one trainer")
             self._board = Board()
@@ -65,6 +79,12 @@ class Remote:
         self._board.write(epoch, 0, begins)
         self._open(self._stream_options(epoch, source.unit))
         return source
+
+    def _prepare(self):
+        """Begins what takes time: a private daemon may have to start, while this thread looks at the dataset."""
+        if self._client is None:
+            self._connecting = _Connecting(self._loader._settings)
+            Seeds(0)  # imports what each worker would import for itself
 
     def _continues(self, plan):
         """Whether the open session stands where this plan begins."""
@@ -192,7 +212,8 @@ class Remote:
 
         def attempt():
             if self._client is None:
-                self._client = _feed.connect(settings)
+                connecting, self._connecting = self._connecting, None
+                self._client = _feed.connect(settings) if connecting is None else connecting.client()
             try:
                 return self._client.open(options)
             except PermissionDenied:  # $PENSTOCK_ADDRESS names a system daemon, which has nothing to do with Python
@@ -213,8 +234,11 @@ class Remote:
         timeout = self._loader._settings.timeout or None
         while True:
             hosts.reap()
-            taken = while_gone(lambda: self._session.take_made(timeout), self._loader._settings.reconnect,
-                               lambda error: isinstance(error, Unavailable))
+            try:
+                taken = while_gone(lambda: self._session.take_made(timeout), self._loader._settings.reconnect,
+                                   lambda error: isinstance(error, Unavailable))
+            except (DeadlineExceeded, DataLoss) as error:
+                raise in_torchs_words(error, timeout) from None
             if taken != native.HOST_WANTED:
                 break
             self._fork()
@@ -276,6 +300,27 @@ class Remote:
     def __del__(self):
         if self._host is not None:
             self._host.end()
+
+
+class _Connecting:
+    """Connects in a thread of its own, which has ended when `client` has returned or raised."""
+
+    def __init__(self, settings):
+        self._settings, self._client, self._error = settings, None, None
+        self._thread = threading.Thread(target=self._connect, name="penstock-connect", daemon=True)
+        self._thread.start()
+
+    def _connect(self):
+        try:
+            self._client = _feed.connect(self._settings)
+        except BaseException as error:
+            self._error = error
+
+    def client(self):
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._client
 
 
 class _MapSource:

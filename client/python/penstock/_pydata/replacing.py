@@ -1,4 +1,7 @@
-"""Other samples in place of those that raise (on_error="replace"), in a worker or in the trainer: the same in both."""
+"""Other samples in place of those that raise (on_error="replace"), in a worker or in the trainer: the same in both.
+
+Each sample is tried anew in each batch, so what replaces it depends on nothing that was made before.
+"""
 from typing import Any, NamedTuple, Tuple
 
 from ..errors import DataLoss
@@ -6,7 +9,7 @@ from .order import substitute_for
 
 # How many samples may raise: as the daemon's limits.max_quarantined.
 _SHARE, _LEAST = 0.001, 10
-_MAX_ATTEMPTS = 10_000
+_MAX_ATTEMPTS = 1000
 
 
 class Replaced(NamedTuple):
@@ -25,31 +28,17 @@ class Replacing:
 
     def __init__(self, seed):
         self._seed = seed
-        self._known = {}  # samples that have raised here, with the reason
-        self.bad = {}     # of them those in this batch
+        self.bad = {}  # of this batch: samples that raised, with the reason
 
     def begin(self, epoch, samples, order):
         """`order`: the order that the program drew; None: Penstock's own, of all `samples`. Call it before each batch."""
         self._epoch, self._samples, self._order, self.bad = epoch, samples, order, {}
 
-    def first(self, sample):
-        """The sample itself, or its substitute if it is known to raise."""
-        return self._other(sample) if sample in self._known else sample
-
-    def __call__(self, sample, error):
-        """A substitute for a sample that has just raised."""
-        self._known[sample] = f"{type(error).__name__}: {error}"
-        if len(self._known) > 10 * most_bad(self._samples) + _LEAST:
-            raise DataLoss(f"too many bad samples: {len(self._known)} of {self._samples} raised an "
-                           "exception") from error
-        return self._other(sample)
-
-    def _other(self, sample):
-        found = sample
-        for attempt in range(1, _MAX_ATTEMPTS):
-            self.bad[found] = self._known[found]
-            place = substitute_for(self._samples, self._seed, self._epoch, sample, attempt)
-            found = place if self._order is None else self._order[place]
-            if found not in self._known:
-                return found
-        raise DataLoss(f"sample {sample} raised {self._known[sample]}, and no sample was found to replace it")
+    def __call__(self, planned, attempt, tried, error):
+        """The substitute for the planned sample after `attempt` samples raised, of which `tried` was the last."""
+        self.bad[tried] = f"{type(error).__name__}: {error}"
+        if attempt > _MAX_ATTEMPTS:
+            raise DataLoss(f"sample {planned} raised an exception, and so did {attempt - 1} samples that were to replace it; the "
+                           f"last one: {self.bad[tried]}") from error
+        place = substitute_for(self._samples, self._seed, self._epoch, planned, attempt)
+        return place if self._order is None else self._order[place]

@@ -5,7 +5,7 @@
     batch = seeds.run(epoch, number_of_its_first_sample, collate_fn, samples, operation=BATCH)
 
 `operation` ITEMS is for `dataset.__getitems__(indices)`, which makes a batch's samples at once, under the number of the
-first; WORKER for `worker_init_fn`, with epoch and number 0 on every worker. `number` is the position in the epoch's order.
+first; WORKER for `worker_init_fn`, with epoch 0 and the worker's number. `number` is the position in the epoch's order.
 
 So the bytes of a sample depend on no other sample, worker, rank or restart. With b the 128 bits of
 `philox.block(seed, epoch, number, operation)`, a sample sees exactly this:
@@ -16,7 +16,7 @@ So the bytes of a sample depend on no other sample, worker, rank or restart. Wit
     words = source.random_raw(640)[16:].view("uint32")
     random.setstate((3, (*words[:624].tolist(), 624), None))       # random.seed(b) if NumPy is not installed
     numpy.random.set_state(("MT19937", words[624:], 624))
-    torch.default_generator.manual_seed(b >> 64)
+    torch.default_generator.manual_seed(b >> 64 & 2**63 - 1)
     rng()                              # numpy.random.Generator(numpy.random.Philox(key=b))
 
 `make` is called once, whatever it draws. A generator whose module `make` imports, and nobody before, is as it imports it,
@@ -25,6 +25,7 @@ and seeded from the next sample on; `random` and NumPy are there from the start.
 import os
 import random  # noqa: F401  (seeded from the first sample on)
 import sys
+import threading
 
 from ..errors import FailedPrecondition
 from . import generators
@@ -32,9 +33,18 @@ from .philox import BATCH, ITEMS, SAMPLE, WORKER, block
 
 __all__ = ["BATCH", "ITEMS", "SAMPLE", "WORKER", "Seeds", "rng"]
 
-_bits = None       # of the sample that is being made; None outside of samples
+_bits = None       # what the 128 bits of the sample that is being made are drawn by; None outside of samples
 _generator = None  # what rng() gave for it
 _own = None        # what rng() gives outside of samples, with the process that made it
+_turn = threading.RLock()  # the thread whose samples use the generators
+
+
+def _free_turn():
+    global _turn
+    _turn = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_free_turn)  # the thread that had it is not there
 
 
 def rng():
@@ -45,7 +55,7 @@ def rng():
             return self.images[index] + penstock.rng().normal(size=(3, 32, 32))
 
     All calls within one sample give the same generator, which goes on where the last call left it; within `collate_fn` it
-    is the batch's, within `worker_init_fn` one that all workers share. Outside of these it is an ordinary generator of this
+    is the batch's, within `worker_init_fn` the worker's. Outside of these it is an ordinary generator of this
     process, seeded by the operating system.
     """
     global _generator, _own
@@ -55,7 +65,7 @@ def rng():
             _own = os.getpid(), numpy.random.default_rng()
         return _own[1]
     if _generator is None:
-        _generator = numpy.random.Generator(numpy.random.Philox(key=_bits))
+        _generator = numpy.random.Generator(numpy.random.Philox(key=block(*_bits)))
     return _generator
 
 
@@ -68,26 +78,45 @@ class Seeds:
         self._all = []     # generators
         self._known = set()
         self._modules = 0  # length of sys.modules when generators were last looked for
+        self._seed = self._seed_one_by_one
 
     def run(self, epoch, number, make, *arguments, operation=SAMPLE):
         """What make(*arguments) returns, or raises. FailedPrecondition: a sample is being made already; the generators are
         those of the process, so a second one would disturb it."""
-        global _bits, _generator
-        if _bits is not None:
-            raise FailedPrecondition("a sample is being made in this process already; make samples one after another")
-        bits = _bits = block(self.seed, epoch, number, operation)
-        _generator = None
+        self.check_that_none_is_made()
         try:
-            if len(sys.modules) != self._modules:
-                self._look_for_generators()
-            for generator in self._all:
-                generator.seed(bits)
+            self.begin(epoch, number, operation)
             return make(*arguments)
         finally:
-            _bits = _generator = None
+            self.end()
+
+    # The same in parts, for a loop: check once, `begin` before each sample, and `end` whatever happens.
+
+    def check_that_none_is_made(self):
+        if _bits is not None:
+            raise FailedPrecondition("a sample is being made in this process already; make samples one after another")
+
+    def begin(self, epoch, number, operation=SAMPLE):
+        global _bits, _generator
+        _bits, _generator = (self.seed, epoch, number, operation), None
+        if len(sys.modules) != self._modules:
+            self._look_for_generators()
+        self._seed(epoch, number, operation)
+
+    def end(self):
+        global _bits, _generator
+        _bits = _generator = None
+
+    def _seed_one_by_one(self, epoch, number, operation):
+        bits = block(self.seed, epoch, number, operation)
+        for generator in self._all:
+            generator.seed(bits)
 
     def __enter__(self):
-        """Keeps the generators' states until the end of the `with`, for programs that use them for something else."""
+        """Keeps the generators' states until the end of the `with`, for programs that use them for something else. Another
+        thread that makes samples waits."""
+        self._held = _turn
+        self._held.acquire()
         if len(sys.modules) != self._modules:
             self._look_for_generators()
         self._saved = [(generator, generator.save()) for generator in self._all]
@@ -96,6 +125,7 @@ class Seeds:
     def __exit__(self, *_):
         for generator, saved in self._saved:
             generator.restore(saved)
+        self._held.release()
 
     def _look_for_generators(self):
         for make in generators.ALL:
@@ -103,3 +133,4 @@ class Seeds:
                 self._known.add(make.module)
                 self._all.append(make(sys.modules[make.module], self._states))
         self._modules = len(sys.modules)
+        self._seed = generators.all_at_once(self.seed, self._all) or self._seed_one_by_one

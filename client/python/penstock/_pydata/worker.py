@@ -65,6 +65,7 @@ def _become_worker(words):
     sys.stdin = open(os.devnull)
     gc.freeze()  # what was there before the fork is the trainer's
     gc.enable()
+    native.keep_freed_memory()
 
 
 def _flush():
@@ -81,7 +82,7 @@ def _prepare_torch(work, place):
         return
     torch.set_num_threads(1)
     from torch.utils.data._utils import worker
-    seed = block(work.seed, 0, place, WORKER) & 2**63 - 1
+    seed = block(work.seed, 0, place, WORKER) >> 64 & 2**63 - 1  # torch.initial_seed() in worker_init_fn
     worker._worker_info = worker.WorkerInfo(id=place, num_workers=work.num_workers, seed=seed, dataset=work.dataset)
 
     def refuse(*_, **__):
@@ -110,7 +111,7 @@ class _Maker:
         if function is None:
             return
         try:
-            Seeds(self._work.seed).run(0, 0, function, self._place, operation=WORKER)
+            Seeds(self._work.seed).run(0, self._place, function, self._place, operation=WORKER)
         except Exception as error:
             self._failed = self._raised(error, "in worker_init_fn")
 

@@ -1,0 +1,80 @@
+"""Several live iterators of one loader, as torch's DataLoader has them: `zip(loader, loader)`, nested loops, threads.
+
+A loader is at one place. If it is iterated while an older iterator is in use, that one goes on by itself: it gets a copy of
+the loader, with all that is open, and the loader begins anew, in the next epoch, with workers of its own.
+"""
+import contextlib
+import weakref
+
+from .._base import EpochIterator
+from .._turn import Turn
+
+
+@contextlib.contextmanager
+def waiting(owner):
+    """The turn of a loader or iterator, which another thread may have: it is waited for."""
+    while True:
+        lock = owner._turn.lock
+        lock.acquire()
+        if owner._turn.lock is lock:
+            break
+        lock.release()  # meanwhile the iterator has become independent
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+class Iterator(EpochIterator):
+    def take(self):
+        with waiting(self):
+            return super().take()
+
+    def is_live(self):
+        return not self._done and self._ended is None
+
+
+def part(loader):
+    """Makes the live iterator independent of the loader, if there is one."""
+    older = loader._live()
+    if older is None or not older.is_live() or loader.persistent_workers:
+        return
+    loader._has_parted = True
+    other = object.__new__(type(loader))
+    other.__dict__.update(loader.__dict__)
+    other._turn, other._beside, other._parted = Turn(), None, weakref.WeakSet()
+    at, states, begun, remote = loader._at, loader._states, loader._begun, loader._remote
+    loader._source = loader._plan = loader._remote = None
+    loader._live = lambda: None
+    loader._make_order()  # a drawn one has a place of its own
+    if not begun:
+        loader._go(at.epoch, at.consumed)
+        loader._states = states
+        loader._beside = None if loader._placed else weakref.ref(older)
+    if remote is not None:
+        remote.serve(other)
+    loader._spare = (remote, weakref.ref(older)) if remote is not None else None
+    loader._parted.add(other)
+    older._loader, older._turn = other, other._turn
+
+
+def step_aside(loader):
+    """Before a loader's first batch: the older iterator has not begun either, and takes this epoch, so the loader takes the
+    next one. Otherwise zip(loader, loader) would pair each sample with itself."""
+    older, loader._beside = loader._beside(), None
+    if older is not None and older.is_live() and older._loader._at.epoch == loader._at.epoch:
+        loader._go(loader._at.epoch + 1, 0)
+
+
+def spare_workers(loader):
+    """Those of the older iterator, if it is not in use any more; None if it is."""
+    spare, loader._spare = loader._spare, None
+    if spare is None:
+        return None
+    remote, older = spare[0], spare[1]()
+    if older is not None and older.is_live():
+        return None
+    if older is not None:
+        older._loader._remote = None
+    remote.serve(loader)
+    return remote
