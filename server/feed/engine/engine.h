@@ -50,7 +50,6 @@ class Engine {
     base::Duration keep_idle_segments = std::chrono::seconds(60);
     base::Duration retry_for = std::chrono::seconds(60);  // how long a source may fail
     // Adjusts the number of workers to demand, starting with workers.count; unset: fixed number.
-    uint32_t cores = 0;  // of the machine, for words; 0: not known
     std::optional<WorkerDemand::Options> auto_workers;
     uint32_t cores = 0;  // of the machine, only for words; 0: not known
     // Closes the connection of a host or a Python worker. Called on the runner's thread; must not
