@@ -224,9 +224,11 @@ std::map<uint64_t, DatasetSupply::Member>::iterator DatasetSupply::WhomToAsk() {
 }
 
 void DatasetSupply::Ask(base::TimePoint now) {
-  if (!life_.WantsAsk(now)) return;
+  if (life_.state() != HostState::kWanted) return;
   const auto chosen = WhomToAsk();
   if (chosen == sessions_.end()) return;
+  const bool waits = surroundings_.look(chosen->first).is_waiting;
+  if (!life_.WantsAsk(now, waits ? NextTrainer::kWaits : NextTrainer::kIsBusy)) return;
   life_.Ask(chosen->first, now);
   surroundings_.want_hosts(chosen->first, ++chosen->second.hosts_wanted);
 }

@@ -59,10 +59,11 @@ void HostLife::Need() {
   if (state_ == HostState::kNone && !sessions_.empty()) Apply(HostEvent::kNeed);
 }
 
-bool HostLife::WantsAsk(base::TimePoint now) const {
+bool HostLife::WantsAsk(base::TimePoint now, NextTrainer next) const {
   if (state_ != HostState::kWanted || now < ask_after_) return false;
-  return std::all_of(asked_.begin(), asked_.end(), [now](const auto& asked) {
-    return now - asked.second.since >= kHostEntersWithin;
+  return std::all_of(asked_.begin(), asked_.end(), [&](const auto& asked) {
+    const bool is_soon = next == NextTrainer::kWaits && !asked.second.forked;
+    return now - asked.second.since >= (is_soon ? kBusyTrainerAnswersWithin : kHostEntersWithin);
   });
 }
 

@@ -42,6 +42,9 @@ enum class HostEnd {
   kAsTold,       // the daemon closed its connection
 };
 
+// What the trainer does that would be asked next.
+enum class NextTrainer { kIsBusy, kWaits };
+
 class HostLife {
  public:
   HostState state() const { return state_; }
@@ -58,8 +61,9 @@ class HostLife {
 
   // Whether one more trainer should be asked to fork a host. The caller chooses the session, and
   // calls Ask; it does nothing if all are asked already (IsAsked), since a trainer that computes
-  // for a minute answers only then.
-  bool WantsAsk(base::TimePoint now) const;
+  // for a minute answers only then. One that waits for a batch, and so answers at once, is asked
+  // soon after one that does not answer.
+  bool WantsAsk(base::TimePoint now, NextTrainer next = NextTrainer::kIsBusy) const;
   bool IsAsked(uint64_t session) const { return asked_.contains(session); }
   // **Requires**: an open session that is not asked, in kWanted.
   void Ask(uint64_t session, base::TimePoint now);

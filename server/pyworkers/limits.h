@@ -13,6 +13,8 @@ namespace penstock::pyworkers {
 // How long a trainer has to fork a host before another trainer is asked as well; then, how long the
 // forked host has to enter.
 inline constexpr base::Duration kHostEntersWithin = std::chrono::seconds(10);
+// How long it has if another trainer waits for a batch, and so would answer at once.
+inline constexpr base::Duration kBusyTrainerAnswersWithin = std::chrono::milliseconds(500);
 // Hosts of a dataset that fail in a row before its feeds fail.
 inline constexpr uint32_t kMaxFailedHosts = 3;
 // How long a host stays without a session of its dataset.

@@ -78,6 +78,18 @@ TEST(HostLifeTest, OneTrainerIsAskedAtATimeUntilItsTimeIsOver) {
   EXPECT_TRUE(host.WantsAsk(kStart + kHostEntersWithin));
 }
 
+TEST(HostLifeTest, ATrainerThatWaitsIsAskedSoonAfterOneThatDoesNotAnswer) {
+  HostLife host = AskedOfAnn();
+  host.SessionOpened(kBob);
+
+  EXPECT_FALSE(host.WantsAsk(kStart + kBusyTrainerAnswersWithin - 1ns, NextTrainer::kWaits));
+  EXPECT_TRUE(host.WantsAsk(kStart + kBusyTrainerAnswersWithin, NextTrainer::kWaits));
+  EXPECT_FALSE(host.WantsAsk(kStart + kBusyTrainerAnswersWithin, NextTrainer::kIsBusy));
+  host.Forked(kAnn, kStart + 1ms);
+  EXPECT_FALSE(host.WantsAsk(kStart + kBusyTrainerAnswersWithin + 1ms, NextTrainer::kWaits))
+      << "her host is on its way";
+}
+
 TEST(HostLifeTest, TrainersThatComputeForMinutesAreNoFailures) {
   HostLife host = AskedOfAnn();
   host.SessionOpened(kBob);
