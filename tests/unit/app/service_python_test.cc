@@ -119,7 +119,8 @@ TEST_F(ServicePythonTest, OperatorsSeeTheSessionAndTheDataset) {
   ASSERT_EQ(sessions->sessions_size(), 1);
   EXPECT_EQ(sessions->sessions(0).session_id(), id);
   EXPECT_EQ(sessions->sessions(0).dataset(), kName);
-  EXPECT_EQ(sessions->sessions(0).state(), "making batches in Python");
+  EXPECT_EQ(sessions->sessions(0).state(),
+            "waiting for the host of the dataset to be forked by its trainer");
   EXPECT_EQ(workers->workers_size(), 0);
   ASSERT_EQ(datasets->datasets_size(), 1);
   EXPECT_EQ(datasets->datasets(0).name(), kName);
