@@ -6,6 +6,7 @@
 torch allocates the tensors on the current stream, and they are yours: keep them, use them on any stream.
 """
 import types
+from typing import Any
 
 import torch
 
@@ -40,7 +41,7 @@ class DataLoader(Attributes, LoaderBase):
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
 
-    __class_getitem__ = classmethod(types.GenericAlias)  # for annotations: DataLoader[Batch]
+    __class_getitem__: Any = classmethod(types.GenericAlias)  # for annotations: DataLoader[Batch]
 
     def __new__(cls, dataset=None, *arguments, **keywords):
         return super().__new__(_class_for(cls, dataset, arguments, keywords))

@@ -5,8 +5,6 @@ import unittest
 from python_datasets import Shaped, plain, support, torch
 from workers_test import WorkersTest, batches
 
-from penstock.torch import DataLoader  # noqa: E402
-
 FRAMEWORKS = {}
 for each in ("lightning", "accelerate", "transformers", "ignite.engine", "ignite.engine.deterministic", "torchdata.stateful_dataloader",
              "torch.distributed.checkpoint.stateful"):

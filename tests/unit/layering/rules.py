@@ -62,7 +62,7 @@ MAY_USE = {
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
-    "client/python": {"client/include", "nanobind"},
+    "client/python": {"client/include", "common/base/philox.h", "nanobind"},
     # The decoder in a Python process, which needs neither the client library nor a daemon.
     "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",
                              "server/decode", "nanobind"},
