@@ -6,7 +6,6 @@ import pickle
 import signal
 import threading
 import time
-import unittest
 import warnings
 
 from python_datasets import Counting, Failing, Numbers, Shaped, ids, plain, support, torch

@@ -131,7 +131,7 @@ TEST(FailureTest, CtrlCOnItsTerminalEndsTheDaemonItsWorkersAndItsSockets) {
 TEST(FailureTest, AKilledDaemonTakesItsWorkersAlong) {
   // A daemon with a configuration starts all workers at once.
   DaemonProcess daemon(
-      {.config = "server: {socket: SOCKET, group: '', state_dir: ''}\nworkers: {count: 2}\n"});
+      {.workers = 2, .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"});
   const std::vector<pid_t> workers = daemon.WorkerPids();
 
   EXPECT_EQ(daemon.Kill(SIGKILL), -SIGKILL);
