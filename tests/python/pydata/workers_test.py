@@ -1,5 +1,6 @@
 """Tests loaders of Python datasets whose batches forked workers make, with a real daemon."""
 import itertools
+import multiprocessing
 import os
 import pickle
 import random
@@ -270,6 +271,16 @@ class ProcessesTest(WorkersTest):
             first = {pid for pid, _ in loader}
             second = {pid for pid, _ in loader}
             self.assertEqual(bool(first & second), persistent)
+
+    def test_persistent_workers_make_nothing_of_an_epoch_before_it_begins(self):
+        epoch = multiprocessing.Value("i", 0)
+        loader = self.loader(Shaped(lambda _: epoch.value, 20), batch_size=4, persistent_workers=True)
+        got = []
+        for number in range(3):
+            epoch.value = number
+            got += [set(batch.tolist()) for batch in loader]
+            time.sleep(0.2)  # enough to make batches ahead
+        self.assertEqual(got, [{0}] * 5 + [{1}] * 5 + [{2}] * 5)
 
     def test_a_dataset_that_the_program_changes_between_epochs(self):
         dataset = Numbers()

@@ -34,8 +34,6 @@ class Remote:
         self._work = None       # what they do
         self._forked = 0        # hosts for this id
         self._streaming = None  # the source of an IterableDataset's batches
-        self._ended = None      # the epoch whose last batch was taken
-        self._open_for = None   # (name of the order, batch size, …) that the session was opened for
 
     def serve(self, loader):
         """`loader` takes the batches from now on. It keeps this object alive, not the reverse."""
@@ -48,10 +46,9 @@ class Remote:
     # Sources.
 
     def of_plan(self, plan):
-        loader = self._loader
-        persistent, is_own = loader.persistent_workers, plan.entries is None and plan.drawn == 0
-        if persistent and is_own and self._continues(plan):
-            return _MapSource(self, plan, goes_on=True)
+        """A session is of one epoch, also with persistent workers: what they share with the program, such as the number of
+        the epoch, may change before the next one."""
+        persistent = self._loader.persistent_workers
         self.end_session()
         self._prepare()
         self._streaming = None
@@ -60,7 +57,7 @@ class Remote:
             self._list(plan, entries)
         elif not (persistent and self._id is not None and self._board is None):
             self._choose(plan, None)
-        self._open(self._options_of(plan, epochs=0 if persistent and is_own else 1))
+        self._open(self._options_of(plan))
         return _MapSource(self, plan)
 
     def of_streams(self, epoch, consumed, states):
@@ -85,16 +82,6 @@ class Remote:
         if self._client is None:
             self._connecting = _Connecting(self._loader._settings)
             Seeds(0)  # imports what each worker would import for itself
-
-    def _continues(self, plan):
-        """Whether the open session stands where this plan begins."""
-        if self._session is None or self._open_for != self._kind_of(plan):
-            return False
-        state = self._session.state
-        if self._ended == state.epoch == plan.epoch - 1 and state.consumed != 0:  # another rank has one more batch
-            self.take()
-            state = self._session.state
-        return (state.epoch, state.consumed) == (plan.epoch, plan.share.consumed)
 
     # Which dataset it is for the daemon.
 
@@ -169,11 +156,11 @@ class Remote:
         options.python = python
         return options
 
-    def _options_of(self, plan, epochs):
+    def _options_of(self, plan):
         options, share, settings = self._options(), plan.share, self._loader._settings
         samples = len(self._loader.dataset) if plan.entries is None else _ENDLESS
         options.dataset = f"python:id={self._id},samples={samples}"
-        options.batch_size, options.epochs = share.batch_size, epochs
+        options.batch_size, options.epochs = share.batch_size, 1
         options.rank, options.world_size = share.rank, share.world_size
         options.remainder = _REMAINDERS[share.remainder]
         options.order = {"shuffled": native.Order.SHUFFLED, "windows": native.Order.SHUFFLED_IN_WINDOWS}.get(
@@ -187,7 +174,6 @@ class Remote:
         elif plan.entries is not None:
             options.range = _feed._range_of((plan.base, len(plan.entries)))
         options.state = self._state(plan.epoch, share.consumed)
-        self._open_for = self._kind_of(plan)
         return options
 
     def _stream_options(self, epoch, unit):
@@ -203,9 +189,6 @@ class Remote:
         state = native.State()
         state.epoch, state.consumed, state.seed = epoch, consumed, self._loader._settings.seed
         return state
-
-    def _kind_of(self, plan):
-        return plan.name, plan.share._replace(consumed=0)
 
     def _open(self, options):
         settings = self._loader._settings
@@ -225,9 +208,6 @@ class Remote:
         errors = Opening(self._served, _feed.is_addressed(settings))
         self._session = while_gone(attempt, settings.reconnect, lambda error: errors.may_pass(error, self._client))
         self._served = True
-
-    def note_end(self, epoch):
-        self._ended = epoch
 
     def take(self):
         """(structure, (epoch, step, first, rows, …)) of the next batch; None at the end."""
@@ -324,24 +304,18 @@ class _Connecting:
 
 
 class _MapSource:
-    def __init__(self, remote, plan, goes_on=False):
-        """`goes_on`: the session has just ended the epoch before, which it tells first."""
-        self._remote, self._plan, self._step, self._steps, self._goes_on = remote, plan, 0, plan.share.steps(), goes_on
+    def __init__(self, remote, plan):
+        self._remote, self._plan, self._step, self._steps = remote, plan, 0, plan.share.steps()
 
     def take(self):
         if self._step == self._steps:
             return None
         taken = self._remote.take()
-        if taken is None and self._goes_on:
-            taken = self._remote.take()
-        self._goes_on = False
         expected = self._plan.share.at(self._step)
         if taken is None or tuple(taken[1][2:4]) != expected[:2]:
             raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows "
                            f"{expected}")
         self._step += 1
-        if self._step == self._steps:
-            self._remote.note_end(self._plan.epoch)
         return taken[0], self._plan.base + expected.consumed, self._step == self._steps and not self._plan.more
 
     def close(self):
