@@ -149,6 +149,15 @@ class IterableTest(WorkersTest):
             self.loader(Stateful(), num_workers=3, batch_size=3).load_state_dict(state)
 
 
+    def test_the_state_of_the_last_batch_is_the_next_epochs_beginning(self):
+        for workers in (0, 2):
+            loader = self.loader(Stateful(), num_workers=workers, batch_size=3)
+            count = len(batches(self.loader(Stateful(), num_workers=workers, batch_size=3)))
+            for _ in itertools.islice(loader, count):
+                state = loader.state_dict()
+            self.assertEqual((state["epoch"], state["consumed"]), (1, 0))
+
+
 class InsideTest(WorkersTest):
     """What the program's code sees in a worker."""
 

@@ -81,7 +81,7 @@ class Streamed(NamedTuple):
     """A stream's batch, with what is needed to go on behind it."""
 
     batch: Any
-    samples: int            # that the stream has made
+    samples: Optional[int]  # that the stream has made; None: it has ended with this batch
     state: Optional[bytes]  # what the dataset's state_dict() returned, pickled; None: it has none
 
 

@@ -346,7 +346,7 @@ class _StreamSource:
                 self.begins[stream] = following, *self.begins[stream][1:]
                 return batch, self._consumed, False
             self.begins[stream] = following, batch.samples, batch.state
-            return batch.batch, self._consumed, False
+            return batch.batch, self._consumed, all(samples is None for _, samples, _ in self.begins)
         return None
 
     def states(self):

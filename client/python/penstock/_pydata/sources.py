@@ -57,7 +57,7 @@ class StreamSource:
         if isinstance(batch, Ended):
             return None
         self._consumed += 1
-        return batch, self._consumed, False
+        return batch, self._consumed, self._stream.has_ended and not isinstance(batch, Local)
 
     def states(self):
         """[(next batch, samples, state)] of each stream, behind the batch that was taken last; None if the dataset cannot

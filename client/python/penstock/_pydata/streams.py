@@ -71,7 +71,15 @@ class Stream:
     def streamed(self):
         """The next batch as `Streamed`, or Ended."""
         batch = self.batch()
-        return batch if isinstance(batch, Ended) else Streamed(batch, self.samples, self.state())
+        if isinstance(batch, Ended):
+            return batch
+        return Streamed(batch, None, None) if self.has_ended else Streamed(batch, self.samples, self.state())
+
+    @property
+    def has_ended(self):
+        """Whether the iterator has no more samples, as far as it was asked. Its dataset's state then says nothing of this
+        epoch any more."""
+        return self._ended
 
     def state(self):
         """Where the stream is, pickled; None if the dataset cannot tell."""
