@@ -41,6 +41,11 @@ def session_request():
                                     "ratio_min": 0.75, "ratio_max": 1.5},
             "flip_probability": 0.5}
     feed = {"dataset": "flowers", "order": "ORDER_SHUFFLED", "seed": 7, "image": crop}
+
+    def made(**more):
+        python = dict({"workers": 4, "digest": "77"}, **more)
+        return {"dataset": "python:id=ab01,samples=1000", "order": "ORDER_SHUFFLED", "python": python}
+
     usual = {"protocol_version": 1, "batch_size": 4, "window": 2, "feed": feed}
     variants = {
         "usual": {},
@@ -53,6 +58,8 @@ def session_request():
         "given": {"feed": dict(feed, order="ORDER_GIVEN", given_order=12, given_by={"rank": 1, "ranks": 2})},
         "fields": {"feed": dict(feed, fields=[{"name": "txt", "max_length": 64}, {"name": "x", "as_stored": True}])},
         "stored": {"feed": {"dataset": "/data/x.npy", "order": "ORDER_SEQUENTIAL"}},
+        "python": {"feed": made(max_batch_bytes=1 << 26, timeout_ms=5000, replace_bad_samples=True)},
+        "streams": {"batch_size": 1, "feed": dict(made(streams=3), order="ORDER_SEQUENTIAL")},
         "device": {"delivery": "DELIVERY_DEVICE", "device": {"uuid": "AAECAwQFBgcICQoLDA0ODw==", "depth": 3}},
         "huge": {"batch_size": 4294967295, "world_size": 4294967295, "window": 4294967295,
                  "state": {"epoch": "18446744073709551615", "consumed": "18446744073709551615"}},
@@ -62,6 +69,7 @@ def session_request():
     yield "order", json.dumps({"length": 3, "samples": [2, 0, 1]}).encode()
     yield "ids", json.dumps({"dataset": "flowers", "sample_ids": [1, 2, 3]}).encode()
     inner = b"\x0a\x07flowers\x10\x02\x18\x07"
+    yield "python_dataset", b"python:id=ab01,samples=1000"
     yield "binary", b"\x08\x01\x12" + bytes([len(inner)]) + inner + b"\x28\x04\x30\x02"
 
 
