@@ -20,6 +20,7 @@ _WORDS = 624  # of a Mersenne Twister
 _SKIPPED = 16  # words of SFC64, until the seed has spread
 _WORD = 0x9E3779B97F4A7C15
 _M64 = 2**64 - 1
+_INT64 = 2**63 - 1
 
 
 class States:
@@ -135,7 +136,7 @@ class TorchRandom:
         self.save, self.restore = torch.default_generator.get_state, torch.default_generator.set_state
 
     def seed(self, bits):
-        self._manual_seed(bits >> 64 & 2**63 - 1)  # as torch's own seeds, none is negative in an int64
+        self._manual_seed(bits >> 64 & _INT64)  # as torch's own seeds, none is negative in an int64
 
 
 ALL = (PythonRandom, NumpyRandom, TorchRandom)
@@ -157,7 +158,7 @@ def all_at_once(seed, found):
         high = write(epoch & _M64, number & _M64, operation)
         instance.gauss_next = None
         if manual_seed is not None:
-            manual_seed(high)
+            manual_seed(high & _INT64)
         if random._bit_generator is not bit_generator:  # the program has called numpy.random.set_bit_generator
             numpy.seed(block(seed, epoch, number, operation))
     return seed_all
