@@ -125,9 +125,8 @@ absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text) {
 }
 
 absl::StatusOr<NamedDataset> PythonNamed(const std::string& text) {
-  PENSTOCK_ASSIGN_OR_RETURN(source::PythonSpec spec, source::ParsePython(text));
-  return NamedDataset{
-      .name = text, .path = source::ToString(spec), .groups = {}, .python = std::move(spec)};
+  PENSTOCK_ASSIGN_OR_RETURN(const source::PythonSpec spec, source::ParsePython(text));
+  return NamedDataset{.name = text, .path = source::ToString(spec), .groups = {}, .python = spec};
 }
 
 bool NamesFiles(const std::string& text) {
