@@ -1,7 +1,5 @@
 #include "server/pyworkers/stream_queue.h"
 
-#include <utility>
-
 #include "common/base/check.h"
 
 namespace penstock::pyworkers {
@@ -16,7 +14,7 @@ void StreamQueue::Add(const MakeItem& item) {
 StreamQueue::Taken StreamQueue::Take(uint32_t place, const MakerName& process) {
   const auto found = waiting_.find(place);
   PENSTOCK_CHECK(found != waiting_.end());
-  MakeItem item = std::move(found->second.front());
+  const MakeItem item = found->second.front();
   found->second.pop_front();
   if (found->second.empty()) waiting_.erase(found);
   --size_;
@@ -28,10 +26,9 @@ StreamQueue::Taken StreamQueue::Take(uint32_t place, const MakerName& process) {
   const auto known = progress_.find(place);
   const bool goes_on = known != progress_.end() && known->second.feed == next.feed &&
                        known->second.epoch == next.epoch && known->second.unit < next.unit;
-  if (goes_on && known->second.process != process)
-    return {.item = std::move(item), .is_lost = true};
+  if (goes_on && known->second.process != process) return {.item = item, .is_lost = true};
   progress_.insert_or_assign(place, next);
-  return {.item = std::move(item)};
+  return {.item = item};
 }
 
 std::deque<MakeItem> StreamQueue::TakeAll() {
