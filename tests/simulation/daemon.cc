@@ -22,7 +22,9 @@ Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::Sen
       segments_(send),
       pool_({.max_bytes = options.pool_bytes, .segment_bytes = options.segment_bytes},
             {.made = [this](const pool::Segment& s) { return SegmentMade(s); },
-             .give_up = [this](const pool::Segment& s) { return GiveUp(s); }}),
+             .give_up = [this](const pool::Segment& s) { return GiveUp(s); },
+             .unused = [this](uint64_t arena) { return UnusedSlots(arena); },
+             .forget = [this](uint32_t slot) { core_.Forget(feed::SlotId(slot)); }}),
       decoders_(stage, storage, options.workers,
                 [this](const workers::WorkItem& item, int half) { WriteRow(item, half); }),
       ledger_(*this),
@@ -30,13 +32,23 @@ Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::Sen
               {.budget = workers::SupervisorOptions().budget,
                .back_off = workers::SupervisorOptions().back_off},
               [this](uint64_t account, const auto& why) { sessions_.FailAccount(account, why); }),
+      makers_(stage, storage,
+              {.sessions = [this](auto dataset) { return SessionsOf(dataset); },
+               .slot = [this](const auto& item, uint64_t end) { return SlotOf(item, end); }}),
+      maker_ledger_(*this),
+      python_(maker_ledger_, pool_, filler_.losses(),
+              {.account_failed = [this](uint64_t account,
+                                        const auto& why) { sessions_.FailAccount(account, why); },
+               .dataset_failed = [this](const feed::DatasetState* dataset,
+                                        const auto& why) { sessions_.FailDataset(dataset, why); }}),
       sessions_(core_, pool_),
       statistics_(core_, 1),
       trace_(sessions_),
       drain_(sessions_),
-      dispatch_(seconds(60), core_, pool_, feeds_, {&filler_, &no_copiers_, &nobody_, &no_python_},
+      dispatch_(seconds(60), core_, pool_, feeds_, {&filler_, &no_copiers_, &nobody_, &python_},
                 {.ended =
                      [this](FillPath fill_path, const feed::FillOutcome& outcome) {
+                       CheckUser(outcome);
                        promises_.FillEnded(outcome);
                        statistics_.RowsEnded(fill_path, outcome);
                      },
@@ -54,9 +66,13 @@ Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::Sen
                .statistics = statistics_,
                .losses = filler_.losses(),
                .rows = filler_.rows(),
-               .drain = drain_},
+               .drain = drain_,
+               .hosts = &hosts_,
+               .made = &python_.batches()},
               {}, std::move(send), [this] { return status(); }),
-      deliveries_(core_, pool_, sessions_, segments_, statistics_, trace_) {}
+      deliveries_(core_, pool_, sessions_, segments_, statistics_, trace_) {
+  sessions_.WhenClosed([this](uint64_t id, TimePoint now) { hosts_.SessionClosed(id, now); });
+}
 
 // ---- The runner: as Engine ----
 
@@ -64,6 +80,8 @@ bool Daemon::Pump() {
   TimePoint now = stage_.now();
   drain_.Tick();
   bool busy = dispatch_.Collect(FillPath::kWorkers, now);
+  busy |= dispatch_.Collect(FillPath::kPython, now);
+  CheckFailedDatasets();
   promises_.CheckFailedFeeds();
   busy |= deliveries_.Listen(now);
   busy |= dispatch_.GiveOut(now);
@@ -73,6 +91,7 @@ bool Daemon::Pump() {
 
 void Daemon::Tick() {
   decoders_.Tick();
+  hosts_.Tick(stage_.now());
   dispatch_.Tick(stage_.now());
   CheckSlots();
   if (const absl::Status lost = status(); !lost.ok()) sessions_.FailAll(lost);
@@ -117,6 +136,10 @@ absl::StatusOr<session::Grant> Daemon::Open(const feed::OpenRequest& request) {
   absl::StatusOr<session::Grant> answer = absl::InternalError("no answer");
   opener_.Open(request, stage_.now(),
                [&](absl::StatusOr<session::Grant> grant) { answer = std::move(grant); });
+  if (answer.ok() && request.feed.python) {
+    maker_ledger_.accounts_[request.dataset.get()] = sessions_.Find(answer->session)->feed->account;
+    makers_.SessionOpened(request.dataset.get());
+  }
   return answer;
 }
 
@@ -125,7 +148,13 @@ void Daemon::Close(uint64_t peer, uint64_t session) {
   Require(closed.ok(), "a session could not be closed: ", closed.message());
 }
 
+void Daemon::PeerDisconnected(uint64_t peer) {
+  sessions_.PeerDisconnected(peer);
+  makers_.PeerLeft(peer);
+}
+
 void Daemon::PeerGone(uint64_t peer) {
+  makers_.PeerLeft(peer);
   sessions_.PeerGone(peer, stage_.now());
   segments_.PeerGone(peer);
 }
@@ -186,6 +215,9 @@ void Daemon::Check() const {
   Require(decoders_.items() == in_flight, "the workers have ", decoders_.items(), " of ", in_flight,
           " items");
   decoders_.Check();
+  const size_t made = python_.batches().in_flight();
+  Require(makers_.items() == made && maker_ledger_.items_.size() == made, "the makers have ",
+          makers_.items(), " of ", made, " batches");
   const feed::SlotCounts slots = core_.CountAll();
   const pool::Usage pool = pool_.Used();
   Require(slots.slots == pool.slots, "the core knows ", slots.slots, " of ", pool.slots, " slots");
@@ -213,8 +245,10 @@ void Daemon::CheckSlots() const {
   std::set<uint32_t> users;
   for (const auto& [segment, user] : users_) users.insert(user);
   size_t left_behind = 0;
-  for (const uint32_t user : users)
+  for (const uint32_t user : users) {
     left_behind += filler_.rows().LeftBehind(feed::UserId(user), core_).size();
+    left_behind += python_.batches().LeftBehind(feed::UserId(user), core_).size();
+  }
   const size_t abandoned = core_.CountAll().abandoned;
   Require(abandoned == left_behind, abandoned, " slots are abandoned, and workers have rows of ",
           left_behind, " of them");
@@ -226,7 +260,8 @@ void Daemon::CheckNothingIsLeft() const {
   Require(slots.held == 0 && slots.filling == 0, slots.held, " slots are held and ", slots.filling,
           " fill without a session");
   Require(pool_.Used().reserved_bytes == 0, "memory is reserved without a session");
-  Require(IsIdle() && decoders_.items() == 0, "rows are on their way without a session");
+  Require(IsIdle() && decoders_.items() == 0 && makers_.items() == 0,
+          "rows are on their way without a session");
 }
 
 }  // namespace penstock::simulation

@@ -20,11 +20,14 @@
 #include "server/feed/engine/statistics.h"
 #include "server/feed/engine/trace_recorder.h"
 #include "server/feed/fill/nobody_filler.h"
+#include "server/feed/fill/python_filler.h"
 #include "server/feed/fill/row_dispatch.h"
 #include "server/feed/fill/worker_filler.h"
 #include "server/feed/sessions/session_table.h"
 #include "server/pool/pool.h"
+#include "server/pyworkers/hosts.h"
 #include "tests/simulation/decoders.h"
+#include "tests/simulation/makers.h"
 #include "tests/simulation/promises.h"
 #include "tests/simulation/tags.h"
 
@@ -37,7 +40,7 @@ class Daemon {
  public:
   struct Options {
     uint32_t workers = 4;
-    uint64_t pool_bytes = 1 << 20;
+    uint64_t pool_bytes = 4 << 20;
     uint64_t segment_bytes = 64 << 10;
   };
   // `is_held`: such rows must not be written.
@@ -54,7 +57,7 @@ class Daemon {
   absl::StatusOr<session::Grant> Open(const feed::OpenRequest& request);
   void Close(uint64_t peer, uint64_t session);
   void PeerGone(uint64_t peer);
-  void PeerDisconnected(uint64_t peer) { sessions_.PeerDisconnected(peer); }
+  void PeerDisconnected(uint64_t peer);
   void SetDraining(bool draining) { drain_.Set(draining); }
   void SetWorkers(uint32_t count) { decoders_.SetCount(count); }
   void QuarantineChanged(const feed::DatasetState& dataset) {
@@ -70,6 +73,7 @@ class Daemon {
   }
 
   SimulatedDecoders& decoders() { return decoders_; }
+  SimulatedMakers& makers() { return makers_; }
   const feed::SessionTable& sessions() const { return sessions_; }
   const feed::Core& core() const { return core_; }
   uint64_t rows_decoded() const { return filler_.rows().decoded(); }
@@ -78,7 +82,10 @@ class Daemon {
   void Check() const;
   // … and that nothing is left, once no session is open and no row is on its way.
   void CheckNothingIsLeft() const;
-  bool IsIdle() const { return filler_.rows().in_flight() == 0 && dispatch_.held().size() == 0; }
+  bool IsIdle() const {
+    return filler_.rows().in_flight() == 0 && python_.batches().in_flight() == 0 &&
+           dispatch_.held().size() == 0;
+  }
 
  private:
   // Counts the items that are with the decoders, and knows who may write which row.
@@ -108,8 +115,40 @@ class Daemon {
     Daemon& daemon_;
   };
 
+  // Counts the batches that are with the makers, and knows who may write which slot.
+  class MakerLedger final : public pyworkers::BatchMakers {
+   public:
+    explicit MakerLedger(Daemon& daemon) : daemon_(daemon) {}
+    bool MayMake(pyworkers::DatasetRef dataset, bool in_stream) override {
+      return daemon_.makers_.MayMake(dataset, in_stream);
+    }
+    void Submit(pyworkers::DatasetRef dataset, const pyworkers::MakeItem& item,
+                TimePoint now) override;
+    void GivenOut(TimePoint now) override { daemon_.makers_.GivenOut(now); }
+    pyworkers::MakerNews Collect(TimePoint now) override;
+    void GiveRoom(const pyworkers::RoomWanted& wanted, uint64_t granted, TimePoint now) override {
+      daemon_.makers_.GiveRoom(wanted, granted, now);
+    }
+    struct Made {
+      pyworkers::DatasetRef dataset = nullptr;
+      Ledger::RowPlace place;
+    };
+    std::map<Ledger::RowPlace, uint64_t> writers_;  // the item that may write there
+    std::map<uint64_t, Made> items_;
+    std::map<pyworkers::DatasetRef, uint64_t> accounts_;
+    std::vector<pyworkers::DatasetRef> failed_;  // in this pass
+
+   private:
+    Daemon& daemon_;
+  };
+
+  MakerSessions SessionsOf(pyworkers::DatasetRef dataset) const;
+  std::byte* SlotOf(const pyworkers::MakeItem& item, uint64_t end) const;
   void WriteRow(const workers::WorkItem& item, int half);
   void CheckSlots() const;
+  void CheckFailedDatasets();
+  void CheckUser(const feed::FillOutcome& outcome) const;
+  std::vector<uint32_t> UnusedSlots(uint64_t arena) const;
   absl::Status SegmentMade(const pool::Segment& segment);
   bool GiveUp(const pool::Segment& segment);
   void Tidy();
@@ -124,7 +163,11 @@ class Daemon {
   SimulatedDecoders decoders_;
   Ledger ledger_;
   feed::WorkerFiller filler_;
-  feed::NobodyFiller nobody_, no_copiers_, no_python_;
+  feed::NobodyFiller nobody_, no_copiers_;
+  pyworkers::Hosts hosts_{{}, seconds(10)};  // knows the sessions, and has no processes
+  SimulatedMakers makers_;
+  MakerLedger maker_ledger_;
+  feed::PythonFiller python_;
   exporting::Gpus gpus_{{}};
   feed::FeedBook feeds_;
   feed::SessionTable sessions_;

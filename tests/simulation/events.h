@@ -68,6 +68,8 @@ enum class EventKind : uint8_t {
   kOpen,       // a trainer asks for a session
   kFault,      // something fails
   kDeath,      // a trainer dies
+  kMaker,      // a Python worker goes on
+  kHost,       // a host enters, or should have
   kStart,      // a daemon starts
   kDrainEnds,  // an operator cancels a drain
   kRepair,     // an operator repairs a dataset and clears its quarantine

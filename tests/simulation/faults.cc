@@ -51,6 +51,14 @@ const char* NameOf(Fault fault) {
       return "the daemon is stopped";
     case Fault::kClockJumps:
       return "the clock jumps";
+    case Fault::kMakerKilled:
+      return "a Python worker is killed";
+    case Fault::kMakerHangs:
+      return "a Python worker hangs";
+    case Fault::kHostKilled:
+      return "a host is killed";
+    case Fault::kHostsLate:
+      return "hosts are late, or never enter";
   }
   return "";
 }
@@ -90,7 +98,8 @@ void World::Strike(Fault fault) {
   ++faults_;
   ++by_kind_[static_cast<size_t>(fault)];
   Trouble(seconds(1));
-  if (daemon_ != nullptr && (StrikeWorkers(fault) || StrikeStorage(fault) || StrikeTrainers(fault)))
+  if (daemon_ != nullptr && (StrikeWorkers(fault) || StrikeMakers(fault) || StrikeStorage(fault) ||
+                             StrikeTrainers(fault)))
     return;
   Random& random = stage_.random;
   if (fault == Fault::kDrain) {
@@ -130,6 +139,29 @@ bool World::StrikeWorkers(Fault fault) {
       return true;
     case Fault::kWorkersSet:
       daemon_->SetWorkers(static_cast<uint32_t>(random.Between(uint64_t{1}, uint64_t{8})));
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool World::StrikeMakers(Fault fault) {
+  SimulatedMakers& makers = daemon_->makers();
+  const Duration length = stage_.random.Between(seconds(1), seconds(30));
+  switch (fault) {
+    case Fault::kMakerKilled:
+      makers.KillAnyProcess();
+      return true;
+    case Fault::kMakerHangs:
+      makers.HangAnyProcess();
+      Trouble(seconds(6));
+      return true;
+    case Fault::kHostKilled:
+      makers.KillAnyHost();
+      return true;
+    case Fault::kHostsLate:
+      makers.LateHostsUntil(stage_.now() + length);
+      Trouble(length + seconds(16));
       return true;
     default:
       return false;

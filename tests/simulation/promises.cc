@@ -57,7 +57,11 @@ void Promises::Given(const workers::WorkItem& item, TimePoint now) {
   const auto strikes = strikes_.find(KeyOf(item));
   Require(strikes == strikes_.end() || strikes->second < 2, "sample ", item.sample,
           ", which killed two workers, is given to a third");
-  Require(now >= Of(item.account).pauses.until(), "a row of account ", item.account,
+  CheckPause(item.account, now);
+}
+
+void Promises::CheckPause(uint64_t account, TimePoint now) {
+  Require(now >= Of(account).pauses.until(), "a row of account ", account,
           " is given to a worker in the pause after a death");
 }
 
@@ -87,6 +91,8 @@ bool Promises::IsSpent(uint64_t account, TimePoint now) const {
 
 void Promises::Cleared(const source::Dataset& dataset) {
   std::erase_if(strikes_, [&](const auto& each) { return std::get<0>(each.first) == &dataset; });
+  std::erase_if(replaced_,
+                [&](const auto& each) { return std::get<0>(each)->dataset.get() == &dataset; });
 }
 
 // ---- Feeds ----
@@ -94,6 +100,15 @@ void Promises::Cleared(const source::Dataset& dataset) {
 void Promises::FillEnded(const feed::FillOutcome& outcome) {
   if (outcome.end == FillEnd::kNotRead && absl::IsDataLoss(outcome.why))
     must_fail_.push_back(outcome.feed);
+  if (outcome.feed->spec.python && !outcome.bad_sample.ok()) {
+    const bool is_first =
+        replaced_
+            .emplace(
+                outcome.feed->dataset.get(), outcome.task.epoch, outcome.task.index,
+                absl::StrCat("feed ", outcome.feed->id.value(), ": ", outcome.bad_sample.message()))
+            .second;
+    Require(is_first, outcome.bad_sample.message(), ", although it was replaced before");
+  }
   const bool was_bad = outcome.end == FillEnd::kRefused || outcome.quarantine_grew;
   if (!was_bad) return;
   feed::FaultPolicy& policy = outcome.feed->dataset->PolicyOf(outcome.task.user.value());

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -70,6 +71,9 @@ class Promises {
   // Throws if the sample or its account must not be given to a worker now.
   void Given(const workers::WorkItem& item, TimePoint now);
   void Ended(const workers::WorkItem& item, workers::OutcomeKind kind);
+  // The same for a batch of Python workers.
+  void CheckPause(uint64_t account, TimePoint now);
+  void WentWell(uint64_t account) { went_well_.push_back(account); }
   // The deaths since, and then what ended before: the order in which the daemon learns of them.
   void Died(const std::vector<workers::WorkerDeath>& deaths, TimePoint now);
   // An operator cleared the dataset's quarantine.
@@ -98,7 +102,9 @@ class Promises {
   const workers::SupervisorOptions options_ = {};
   std::map<uint64_t, Account> accounts_;
   std::map<Sample, uint32_t> strikes_;
-  std::vector<uint64_t> went_well_;                     // accounts, since the last deaths
+  std::vector<uint64_t> went_well_;  // accounts, since the last deaths
+  // Samples that were replaced, by epoch and first position of their batch, and what was said.
+  std::set<std::tuple<const feed::DatasetState*, uint64_t, uint64_t, std::string>> replaced_;
   std::vector<std::shared_ptr<feed::Feed>> must_fail_;  // by the end of this pass
 };
 

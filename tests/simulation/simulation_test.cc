@@ -63,10 +63,12 @@ std::optional<uint64_t> Simulate(const Plan& plan, bool print = false) {
   if (!print) return digest;
   const Trainers& trainers = world.trainers();
   std::printf(
-      "seed=%ju: %ju samples in %ju batches, %ju replaced; %ju jobs; %ju sessions; %ju "
+      "seed=%ju: %ju samples in %ju batches (%ju made, %ju raised), %ju replaced; %ju jobs; %ju "
+      "sessions; %ju "
       "events, %ju faults, %ju restarts; %.0f s simulated in %.1f s\n",
       static_cast<uintmax_t>(plan.seed), static_cast<uintmax_t>(trainers.samples()),
-      static_cast<uintmax_t>(trainers.batches()), static_cast<uintmax_t>(trainers.replaced()),
+      static_cast<uintmax_t>(trainers.batches()), static_cast<uintmax_t>(trainers.made()),
+      static_cast<uintmax_t>(trainers.raised()), static_cast<uintmax_t>(trainers.replaced()),
       static_cast<uintmax_t>(trainers.jobs_done()), static_cast<uintmax_t>(trainers.resumes()),
       static_cast<uintmax_t>(world.events()), static_cast<uintmax_t>(world.faults()),
       static_cast<uintmax_t>(world.restarts()),
@@ -93,6 +95,21 @@ TEST_P(SimulationTest, WhateverFailsEachSampleComesOnceAndAsPlanned) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SimulationTest, ::testing::Values(1, 2));
+
+class PythonSimulationTest : public ::testing::TestWithParam<uint64_t> {};
+
+// Python datasets alone, in a pool that cannot give every batch the room that it needs.
+TEST_P(PythonSimulationTest, WhateverFailsEachBatchComesOnceAndWhole) {
+  const Plan plan = WithEnvironment({.seed = GetParam(),
+                                     .samples = 100'000,
+                                     .faults = 200,
+                                     .jobs = 3,
+                                     .datasets = 0,
+                                     .pool_bytes = 2 << 20});
+  EXPECT_TRUE(Simulate(plan, true).has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PythonSimulationTest, ::testing::Values(1, 3, 8));
 
 // Ten million samples and a thousand faults: minutes.
 TEST(LongSimulationTest, TenMillionSamplesAndAThousandFaults) {

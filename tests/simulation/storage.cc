@@ -9,10 +9,14 @@ constexpr size_t kMostOpened = 100'000;
 
 }  // namespace
 
-Storage::Storage(Stage& stage, uint32_t datasets) : stage_(stage) {
+Storage::Storage(Stage& stage, uint32_t datasets, bool in_python) : stage_(stage) {
   opened_.reserve(kMostOpened);
   files_.resize(datasets);
-  for (uint32_t i = 0; i < datasets; ++i) {
+  if (in_python) {
+    files_.emplace_back().made_by = MadeBy::kPython;
+    files_.emplace_back().made_by = MadeBy::kStreams;
+  }
+  for (uint32_t i = 0; i < files_.size(); ++i) {
     files_[i].samples = stage_.random.Between(uint64_t{40}, uint64_t{3000});
     Index(i, {});
   }
@@ -23,11 +27,12 @@ void Storage::Index(size_t number, source::Quarantine quarantine) {
   Files& files = files_[number];
   feed::FaultPolicy policy(files.samples);
   for (const source::BadSample& bad : quarantine.Entries()) policy.OnRefused(bad.sample);
-  opened_.push_back({.name = absl::StrCat("dataset", number),
-                     .dataset = std::make_shared<SimulatedDataset>(
-                         static_cast<uint32_t>(number), files.samples, ++versions_, files.contents),
-                     .quarantine = std::move(quarantine),
-                     .policy = std::move(policy)});
+  opened_.push_back(
+      {.name = absl::StrCat("dataset", number),
+       .dataset = std::make_shared<SimulatedDataset>(static_cast<uint32_t>(number), files.samples,
+                                                     ++versions_, files.contents, files.made_by),
+       .quarantine = std::move(quarantine),
+       .policy = std::move(policy)});
   files.state = std::shared_ptr<feed::DatasetState>(std::make_shared<int>(0), &opened_.back());
 }
 

@@ -13,13 +13,24 @@
 
 namespace penstock::simulation {
 
+// Who makes a dataset's rows: decoders, or Python workers.
+enum class MadeBy : uint8_t { kDecoders, kPython, kStreams };
+
 class SimulatedDataset final : public source::Dataset {
  public:
-  SimulatedDataset(uint32_t number, uint64_t samples, uint64_t version, uint64_t contents)
-      : number_(number), samples_(samples), version_(version), contents_(contents) {}
+  SimulatedDataset(uint32_t number, uint64_t samples, uint64_t version, uint64_t contents,
+                   MadeBy made_by)
+      : number_(number),
+        samples_(samples),
+        version_(version),
+        contents_(contents),
+        made_by_(made_by) {}
 
   uint32_t number() const { return number_; }
   uint64_t contents() const { return contents_; }  // that were indexed
+  source::Storage storage() const override {
+    return made_by_ == MadeBy::kDecoders ? source::Storage::kEncoded : source::Storage::kMade;
+  }
   absl::string_view kind() const override { return "simulated"; }
   uint64_t samples() const override { return samples_; }
   uint64_t digest() const override { return 1000 * version_ + number_; }
@@ -30,17 +41,20 @@ class SimulatedDataset final : public source::Dataset {
  private:
   const uint32_t number_;
   const uint64_t samples_, version_, contents_;
+  const MadeBy made_by_;
   const std::vector<std::string> classes_ = {"daisy", "rose"};
 };
 
 // One dataset: its files, and what is wrong with them now.
 struct Files {
+  MadeBy made_by = MadeBy::kDecoders;
   uint64_t samples = 0;
   std::shared_ptr<feed::DatasetState> state;  // as opened last
   TimePoint fails_until{}, slow_until{};
   std::set<uint64_t> corrupt;  // a decoder refuses them
   std::set<uint64_t> deadly;   // they crash every worker
   std::set<uint64_t> changed;  // since they were indexed
+  std::set<uint64_t> raised;   // in Python, at any time
   uint64_t contents = 0;       // which are stored; older ones are gone for good
   TimePoint repaired_at{};
   // Samples that a worker was decoding when it died, or that were refused: others may stand in.
@@ -65,7 +79,8 @@ struct Files {
 
 class Storage {
  public:
-  Storage(Stage& stage, uint32_t datasets);
+  // `in_python`: two more, which Python workers make.
+  Storage(Stage& stage, uint32_t datasets, bool in_python);
 
   size_t size() const { return files_.size(); }
   Files& at(size_t number) { return files_[number]; }

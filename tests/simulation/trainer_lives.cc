@@ -11,6 +11,8 @@ namespace {
 constexpr plan::Remainder kRemainders[] = {plan::Remainder::kDrop, plan::Remainder::kPadBatch,
                                            plan::Remainder::kPartial, plan::Remainder::kPadRanks};
 constexpr uint32_t kUsers = 3;
+// Less than the largest batches need.
+constexpr uint64_t kMostMade = 96 << 10;
 
 }  // namespace
 
@@ -26,15 +28,18 @@ Job Trainers::MakeJob() {
   Random& random = stage_.random;
   Job job;
   const Job& twin = jobs_[random.Below(jobs_.size())];
-  if (twin.samples > 0 && random.OneIn(3)) {
+  if (twin.samples > 0 && twin.streams == 0 && random.OneIn(3)) {
     job = {.user = twin.user, .dataset = twin.dataset, .order = twin.order, .seed = twin.seed};
     job.batch_size = twin.batch_size;
+    job.in_python = twin.in_python;
+    job.replaces = twin.replaces;
   } else {
     job.user = static_cast<uint32_t>(1000 + random.Below(kUsers));
     job.dataset = random.Below(storage_.size());
     job.order = random.OneIn(4) ? plan::Order::kSequential : plan::Order::kShuffled;
     job.seed = random.Below(1000);
     job.batch_size = static_cast<uint32_t>(random.Between(uint64_t{1}, uint64_t{8}));
+    if (storage_.at(job.dataset).made_by != MadeBy::kDecoders) BeginInPython(job);
   }
   job.number = stage_.next_id++;
   job.samples = storage_.at(job.dataset).samples;
@@ -43,6 +48,19 @@ Job Trainers::MakeJob() {
   job.window = static_cast<uint32_t>(random.Between(uint64_t{1}, uint64_t{4}));
   job.step = microseconds(random.Between(uint64_t{200}, uint64_t{20'000}));
   return job;
+}
+
+// Python datasets are those of one user, as in a private daemon.
+void Trainers::BeginInPython(Job& job) {
+  job.user = 1000;
+  job.in_python = true;
+  if (storage_.at(job.dataset).made_by == MadeBy::kPython) {
+    job.replaces = stage_.random.OneIn(2);
+    return;
+  }
+  job.streams = static_cast<uint32_t>(stage_.random.Between(uint64_t{1}, uint64_t{3}));
+  job.order = plan::Order::kSequential;
+  job.batch_size = 1;
 }
 
 Job Trainers::MakeGreedyJob(size_t number) {
@@ -67,7 +85,7 @@ void Trainers::SetRanks(Job& job, size_t count) {
 
 void Trainers::Begin(size_t number) {
   Job job = greedy_ ? MakeGreedyJob(number) : MakeJob();
-  SetRanks(job, stage_.random.Between(uint64_t{1}, uint64_t{4}));
+  SetRanks(job, job.streams > 0 ? 1 : stage_.random.Between(uint64_t{1}, uint64_t{4}));
   job.moved_at = stage_.now();
   jobs_[number] = std::move(job);
   for (size_t i = 0; i < jobs_[number].ranks.size(); ++i)
@@ -83,7 +101,14 @@ feed::OpenRequest Trainers::RequestOf(const Job& job, size_t index) {
   request.dataset_name = request.dataset->name;
   request.feed.order = job.order;
   request.feed.seed = job.seed;
-  request.feed.decoding.height = request.feed.decoding.width = kSide;
+  if (job.in_python) {
+    request.decoding_mode = session::DecodingMode::kNone;
+    request.feed.python = session::PythonFeed{
+        .max_batch_bytes = kMostMade, .streams = job.streams, .replace_bad_samples = job.replaces};
+    request.python_workers.count = std::max(job.streams, 1 + static_cast<uint32_t>(job.seed % 3));
+  } else {
+    request.feed.decoding.height = request.feed.decoding.width = kSide;
+  }
   request.share = job.ShareOf(index, rank.at.consumed);
   request.first_epoch = rank.at.epoch;
   request.epochs = job.epochs - rank.at.epoch;
@@ -173,13 +198,22 @@ void Trainers::GoBack(size_t number) {
     std::fill(seen.begin() + static_cast<std::ptrdiff_t>(to.consumed), seen.end(), 0);
     job.seen_count[to.epoch] = to.consumed;
   }
-  SetRanks(job, stage_.random.Between(uint64_t{1}, uint64_t{4}));
-  if (stage_.random.OneIn(2))
+  SetRanks(job, job.streams > 0 ? 1 : stage_.random.Between(uint64_t{1}, uint64_t{4}));
+  if (job.streams == 0 && stage_.random.OneIn(2))
     job.batch_size = static_cast<uint32_t>(stage_.random.Between(uint64_t{1}, uint64_t{8}));
   for (size_t i = 0; i < job.ranks.size(); ++i) {
     job.ranks[i].at = to;
     Reopen(number, i, stage_.random.Between(milliseconds(10), seconds(2)));
   }
+}
+
+// A stream begins again with its epoch.
+void Trainers::ResumeAfter(size_t number, size_t rank, Duration delay) {
+  Job& job = jobs_[number];
+  if (job.streams == 0) return Reopen(number, rank, delay);
+  const auto next = job.NextOf(rank);
+  job.checkpoint = {next ? next->at.epoch : job.epochs, 0};
+  GoBack(number);
 }
 
 void Trainers::Stop(Duration length) {
@@ -199,7 +233,7 @@ void Trainers::Disconnect() {
   for (const HeldBatch& batch : rank.held)
     Require(IsHeld(batch.entry.segment, batch.entry.offset), "a held batch is not held");
   Leave(rank, false);
-  Reopen(who->first, who->second, stage_.random.Between(milliseconds(1), seconds(1)));
+  ResumeAfter(who->first, who->second, stage_.random.Between(milliseconds(1), seconds(1)));
 }
 
 // Only its own session fails. What it holds stays as it is until it ends.
@@ -220,7 +254,7 @@ void Trainers::Lie() {
           "a trainer that reports more than it was given goes on");
   Leave(rank, false);
   rank.lies = false;
-  Reopen(who->first, who->second, stage_.random.Between(milliseconds(1), seconds(1)));
+  ResumeAfter(who->first, who->second, stage_.random.Between(milliseconds(1), seconds(1)));
 }
 
 void Trainers::SetDraining(bool draining) {
@@ -250,7 +284,7 @@ void Trainers::DaemonGone() {
       }
       Leave(rank, true);
       rank.peer = {.id = stage_.next_id++};
-      Reopen(job, i, stage_.random.Between(milliseconds(10), seconds(2)));
+      ResumeAfter(job, i, stage_.random.Between(milliseconds(10), seconds(2)));
     }
   }
 }

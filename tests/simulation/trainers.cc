@@ -6,13 +6,32 @@
 #include <utility>
 
 #include "common/shm/doorway_wire.h"
-#include "tests/simulation/tags.h"
+#include "tests/simulation/made.h"
 
 namespace penstock::simulation {
 namespace {
 
+std::vector<uint64_t> IdsOf(const std::byte* slot, const pool::SlotLayout& layout, uint32_t rows) {
+  std::vector<uint64_t> ids(rows);
+  std::memcpy(ids.data(), slot + layout.ids_offset, rows * sizeof(uint64_t));
+  return ids;
+}
+
+uint64_t DigestOfMade(const std::byte* slot, const pool::SlotLayout& layout, uint32_t rows) {
+  const std::byte* made = slot + layout.made_offset;
+  const MadeHead head = ReadHead(made);
+  uint64_t digest = head.check;
+  if (head.kind != MadeKind::kBatch) return digest;
+  const std::vector<uint64_t> offsets = MadeOffsets(IdsOf(slot, layout, rows));
+  for (uint32_t row = 0; row < rows; ++row)
+    digest = digest * 1'000'003 + ReadTag(made + offsets[row]).check +
+             31 * ReadTag(made + offsets[row + 1] - sizeof(Tag)).again;
+  return digest;
+}
+
 // What is in a batch's memory, so that a change can be noticed.
 uint64_t DigestOf(const std::byte* slot, const pool::SlotLayout& layout, uint32_t rows) {
+  if (layout.sparse()) return DigestOfMade(slot, layout, rows);
   uint64_t digest = 0;
   for (uint32_t row = 0; row < rows; ++row) {
     uint64_t id;
@@ -127,7 +146,7 @@ void Trainers::Look(uint64_t id, uint64_t wake) {
     return Settle(job);
   }
   stage_.Note("a session ended early", job, number, static_cast<uint64_t>(state));
-  Reopen(job, number, stage_.random.Between(milliseconds(50), seconds(3)));
+  ResumeAfter(job, number, stage_.random.Between(milliseconds(50), seconds(3)));
 }
 
 void Trainers::Take(size_t number, size_t index) {
@@ -149,7 +168,8 @@ void Trainers::Take(size_t number, size_t index) {
           " from a daemon that drains since epoch ", rank.last ? rank.last->epoch : 0);
   const auto segment = rank.peer.segments.find(entry.segment);
   Require(segment != rank.peer.segments.end(), "segment ", entry.segment, " was never sent");
-  for (uint32_t row = 0; row < entry.rows; ++row)
+  if (job.in_python) CheckMade(job, rank, segment->second->data() + entry.offset, entry);
+  for (uint32_t row = 0; !job.in_python && row < entry.rows; ++row)
     CheckRow(job, segment->second->data() + entry.offset, rank.grant->layout, entry.first + row,
              row, entry.epoch, rank.opened);
   Hold(rank, entry);
@@ -190,6 +210,42 @@ void Trainers::CheckRow(const Job& job, const std::byte* slot, const pool::SlotL
   replaced_ += replaced;
 }
 
+void Trainers::CheckMade(const Job& job, const Rank& rank, const std::byte* slot,
+                         const shm::ControlEntry& entry) {
+  const pool::SlotLayout& layout = rank.grant->layout;
+  const std::vector<uint64_t> ids = IdsOf(slot, layout, entry.rows);
+  const Files& files = storage_.at(job.dataset);
+  for (uint32_t row = 0; row < entry.rows; ++row) {
+    const uint64_t planned = plan::SampleAt(job.order, job.samples, job.seed, entry.epoch,
+                                            (entry.first + row) % job.samples);
+    const bool replaced = ids[row] != planned;
+    Require(!replaced || (job.replaces && files.MayBeReplaced(planned, rank.opened)), "sample ",
+            ids[row], " is where the plan has sample ", planned, ", which must not be replaced");
+    replaced_ += replaced;
+  }
+  const std::byte* made = slot + layout.made_offset;
+  const MadeHead head = ReadHead(made);
+  ++made_;
+  if (head.kind != MadeKind::kBatch) {
+    Require(head.check == HeadOf(head.kind, entry.rows, head.row).check, "a torn exception");
+    if (head.kind == MadeKind::kRaised)
+      Require(files.raised.contains(ids.at(head.row)), "sample ", ids.at(head.row),
+              " is said to have raised");
+    ++raised_;
+    return;
+  }
+  Require(head.check == HeadOf(head.kind, entry.rows, 0).check, "a batch without its head");
+  const std::vector<uint64_t> offsets = MadeOffsets(ids);
+  for (uint32_t row = 0; row < entry.rows; ++row) {
+    const Tag tag =
+        TagOf(ids[row], {.seed = job.seed, .epoch = entry.epoch, .sample = entry.first + row});
+    Require(ReadTag(made + offsets[row]) == tag &&
+                ReadTag(made + offsets[row + 1] - sizeof(Tag)) == tag,
+            "the row of sample ", ids[row], " in epoch ", entry.epoch,
+            " has another content, or is torn");
+  }
+}
+
 void Trainers::Hold(Rank& rank, const shm::ControlEntry& entry) {
   const auto segment = rank.peer.segments.at(entry.segment);
   rank.held.push_back(
@@ -226,7 +282,10 @@ void Trainers::Settle(size_t number) {
   const uint64_t count = job.seen_count.contains(place->epoch) ? job.seen_count[place->epoch] : 0;
   Require(count == place->consumed, "job ", job.number, " is at ", place->epoch, ":",
           place->consumed, ", but was given ", count, " samples of that epoch");
-  if (place->epoch == job.epochs || stage_.random.OneIn(8)) job.checkpoint = *place;
+  if (place->epoch == job.epochs || stage_.random.OneIn(8)) {
+    job.checkpoint = *place;
+    if (job.streams > 0) job.checkpoint.consumed = 0;  // nobody can go on within a stream
+  }
   EndEpochs(job);
   for (size_t i = 0; i < job.ranks.size(); ++i)
     if (job.ranks[i].idle) Wake(number, i, EventKind::kTrainer, microseconds(1));

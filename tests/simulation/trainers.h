@@ -67,6 +67,9 @@ struct Job {
   uint64_t seed = 0, epochs = 1, samples = 0;
   uint32_t batch_size = 1, window = 2;
   Duration step = milliseconds(5);
+  // Of Python datasets.
+  bool in_python = false, replaces = false;
+  uint32_t streams = 0;
   std::vector<Rank> ranks = {};
   Where checkpoint = {};  // where a job that died starts again
   TimePoint moved_at{};   // when one of its ranks last got a batch
@@ -111,6 +114,8 @@ class Trainers {
   uint64_t samples() const { return samples_; }
   uint64_t batches() const { return batches_; }
   uint64_t replaced() const { return replaced_; }
+  uint64_t made() const { return made_; }      // batches of Python workers
+  uint64_t raised() const { return raised_; }  // of these, exceptions instead
   uint64_t jobs_done() const { return jobs_done_; }
   uint64_t resumes() const { return resumes_; }
   bool AllDone() const;
@@ -129,6 +134,7 @@ class Trainers {
 
   Job MakeJob();
   Job MakeGreedyJob(size_t number);
+  void BeginInPython(Job& job);
   void SetRanks(Job& job, size_t count);
   void Begin(size_t job);
   void Wake(size_t job, size_t rank, EventKind kind, Duration delay);
@@ -138,11 +144,14 @@ class Trainers {
   void Take(size_t job, size_t rank);
   void CheckRow(const Job& job, const std::byte* slot, const pool::SlotLayout& layout,
                 uint64_t index, uint32_t row, uint64_t epoch, TimePoint opened);
+  void CheckMade(const Job& job, const Rank& rank, const std::byte* slot,
+                 const shm::ControlEntry& entry);
   void MarkSeen(Job& job, const Job::Next& next);
   bool MayGoOn(const Job& job, size_t rank) const;
   void Settle(size_t job);
   void EndEpochs(Job& job);
   void GoBack(size_t job);
+  void ResumeAfter(size_t job, size_t rank, Duration delay);
   void Hold(Rank& rank, const shm::ControlEntry& entry);
   void Leave(Rank& rank, bool orderly);
   void Reopen(size_t job, size_t rank, Duration delay);
@@ -153,6 +162,7 @@ class Trainers {
   std::vector<Job> jobs_;
   const bool greedy_;
   bool no_more_ = false;
+  uint64_t made_ = 0, raised_ = 0;
   uint64_t samples_ = 0, batches_ = 0, replaced_ = 0, jobs_done_ = 0, resumes_ = 0;
 };
 

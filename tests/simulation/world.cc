@@ -19,7 +19,7 @@ constexpr Duration kMostApart = milliseconds(200);
 World::World(const Plan& plan)
     : plan_(plan),
       stage_(plan.seed),
-      storage_(stage_, plan.datasets),
+      storage_(stage_, plan.datasets, !plan.greedy),
       trainers_(stage_, storage_, plan.jobs, plan.greedy) {
   StartDaemon();
   stage_.events.After(milliseconds(100), EventKind::kTick);
@@ -95,6 +95,12 @@ void World::Happen(const Event& event) {
     case EventKind::kExit:
       if (decoders != nullptr) decoders->Exited(event.id, event.detail);
       break;
+    case EventKind::kMaker:
+      if (daemon_ != nullptr) daemon_->makers().Proceed(event.id, event.detail);
+      break;
+    case EventKind::kHost:
+      if (daemon_ != nullptr) daemon_->makers().HostEnters(event.id, event.detail);
+      break;
     case EventKind::kTrainer:
       trainers_.Look(event.id, event.detail);
       break;
@@ -142,7 +148,8 @@ void World::StartDaemon() {
       stage_, storage_,
       Daemon::Options{
           .workers = static_cast<uint32_t>(
-              plan_.workers > 0 ? plan_.workers : stage_.random.Between(uint64_t{3}, uint64_t{6}))},
+              plan_.workers > 0 ? plan_.workers : stage_.random.Between(uint64_t{3}, uint64_t{6})),
+          .pool_bytes = plan_.pool_bytes},
       [this](uint64_t peer, const void* message, size_t bytes, const std::vector<int>& fds) {
         return trainers_.Receive(peer, message, bytes, fds);
       },

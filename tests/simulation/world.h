@@ -14,11 +14,12 @@ namespace penstock::simulation {
 
 struct Plan {
   uint64_t seed = 1;
-  uint64_t samples = 30'000;  // to deliver
-  uint64_t faults = 20;       // on the way
-  uint32_t jobs = 5, datasets = 4;
-  bool greedy = false;   // see Trainers; nothing fails then
-  uint32_t workers = 0;  // 0: any number
+  uint64_t samples = 30'000;        // to deliver
+  uint64_t faults = 20;             // on the way
+  uint32_t jobs = 5, datasets = 4;  // besides two that are made in Python
+  bool greedy = false;              // see Trainers; nothing fails then
+  uint32_t workers = 0;             // 0: any number
+  uint64_t pool_bytes = 4 << 20;
 };
 
 // The kinds of faults, and their names in the report.
@@ -42,8 +43,12 @@ enum class Fault : uint8_t {
   kDaemonKilled,
   kDaemonStopped,
   kClockJumps,
+  kMakerKilled,
+  kMakerHangs,
+  kHostKilled,
+  kHostsLate,
 };
-inline constexpr size_t kFaultKinds = 19;
+inline constexpr size_t kFaultKinds = 23;
 const char* NameOf(Fault fault);
 
 class World {
@@ -74,6 +79,7 @@ class World {
   void NextFault();
   void Strike(Fault fault);
   bool StrikeWorkers(Fault fault);
+  bool StrikeMakers(Fault fault);
   bool StrikeStorage(Fault fault);
   bool StrikeTrainers(Fault fault);
   void Spoil(const Files& files, uint64_t first, std::set<uint64_t>& bad);
