@@ -27,7 +27,7 @@ for argument; do
 done
 
 command -v dpkg-query >/dev/null || fail "unsupported distribution: dpkg is missing, so this is neither Debian nor Ubuntu; install a C++20\
- compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, libjpeg-turbo, libpng, libwebp, libtiff, libseccomp,\
+ compiler, CMake >= 3.25, Ninja, gRPC, protobuf, Abseil, spdlog, yaml-cpp, nlohmann-json, expat, RE2, libjpeg-turbo, libpng, libwebp, libtiff, libseccomp,\
  GoogleTest and Google Benchmark yourself"
 
 distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
@@ -40,7 +40,7 @@ case $distribution in
 esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
-  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev $jpeg libpng-dev libwebp-dev libtiff-dev libssl-dev
+  protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev libexpat1-dev libre2-dev $jpeg libpng-dev libwebp-dev libtiff-dev libssl-dev
   libseccomp-dev libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy

@@ -48,7 +48,7 @@ case $label in
   failpoints)
     preset=failpoints
     targets=failpoints_test
-    select="-R ^failpoints_"
+    select="-R ^failpoints_ -LE ^gpu$"
     ;;
   no-unity)
     preset=no-unity

@@ -3,13 +3,8 @@
 
 #include <cstdint>
 
+#include "client/finish/both.h"
 #include "common/base/dtype.h"
-
-#ifdef __CUDACC__
-#define PENSTOCK_BOTH __host__ __device__
-#else
-#define PENSTOCK_BOTH
-#endif
 
 namespace penstock::finish {
 

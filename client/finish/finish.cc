@@ -13,10 +13,6 @@ namespace {
 // Pixels that are split at once: a few KiB, so that they stay in the L1 cache.
 constexpr size_t kTilePixels = 1024;
 
-const Kernels& KernelsOf(Variant variant) {
-  return variant == Variant::kAvx2 ? kAvx2Kernels : kPortableKernels;
-}
-
 // Splits one image into uint8 planes, directly in the output.
 void SplitImage(const Kernels& kernels, const uint8_t* pixels, size_t count, uint32_t channels,
                 std::byte* out) {

@@ -1,4 +1,4 @@
-// The two inner loops of the finish, with one variant for each level of CPU.
+// The inner loops of the finish, with one variant for each level of CPU.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "penstock/finish.h"
+#include "client/finish/finish.h"
 
 namespace penstock::finish {
 
@@ -29,6 +29,9 @@ struct Kernels {
   void (*split)(const uint8_t* pixels, size_t count, uint32_t channels, uint8_t* const* planes);
   // For types other than uint8. At most 16 coefficients in a part.
   std::unique_ptr<Converter> (*prepare)(Type type, std::span<const Coefficients> parts);
+  // out[i] = fl(fl(a[i] · factor_a) + fl(b[i] · factor_b)), rounded to a float type.
+  void (*blend)(const float* a, float factor_a, const float* b, float factor_b, size_t count,
+                Type type, std::byte* out);
 };
 
 extern const Kernels kPortableKernels;
@@ -38,5 +41,9 @@ bool HasAvx2();
 
 // **Requires** HasAvx2().
 extern const Kernels kAvx2Kernels;
+
+inline const Kernels& KernelsOf(Variant variant) {
+  return variant == Variant::kAvx2 ? kAvx2Kernels : kPortableKernels;
+}
 
 }  // namespace penstock::finish

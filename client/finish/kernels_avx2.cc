@@ -233,6 +233,31 @@ void Split(const uint8_t* pixels, size_t count, uint32_t channels, uint8_t* cons
   }
 }
 
+// Returns how many elements it blended: all but less than a vector.
+template <Type type>
+size_t BlendWhole(const float* a, float factor_a, const float* b, float factor_b, size_t count,
+                  std::byte* out) {
+  const __m256 of_a = _mm256_set1_ps(factor_a), of_b = _mm256_set1_ps(factor_b);
+  const size_t whole = count / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    const __m256 from_a = _mm256_mul_ps(_mm256_loadu_ps(a + i), of_a);
+    const __m256 from_b = _mm256_mul_ps(_mm256_loadu_ps(b + i), of_b);
+    Store<type>(_mm256_add_ps(from_a, from_b), out + i * kBytes<type>);
+  }
+  return whole;
+}
+
+void Blend(const float* a, float factor_a, const float* b, float factor_b, size_t count, Type type,
+           std::byte* out) {
+  const bool wide = type == Type::kFloat32;
+  const auto blend = wide                     ? &BlendWhole<Type::kFloat32>
+                     : type == Type::kFloat16 ? &BlendWhole<Type::kFloat16>
+                                              : &BlendWhole<Type::kBFloat16>;
+  const size_t done = blend(a, factor_a, b, factor_b, count, out);
+  kPortableKernels.blend(a + done, factor_a, b + done, factor_b, count - done, type,
+                         out + done * (wide ? 4 : 2));
+}
+
 }  // namespace
 
 bool HasAvx2() {
@@ -242,7 +267,7 @@ bool HasAvx2() {
          __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
 }
 
-const Kernels kAvx2Kernels = {Split, Prepare};
+const Kernels kAvx2Kernels = {Split, Prepare, Blend};
 
 }  // namespace penstock::finish
 

@@ -62,8 +62,24 @@ std::unique_ptr<Converter> Prepare(Type type, std::span<const Coefficients> part
   return nullptr;
 }
 
+template <typename Round>
+void BlendTo(const float* a, float factor_a, const float* b, float factor_b, size_t count,
+             std::byte* out, Round round) {
+  for (size_t i = 0; i < count; ++i) {
+    const auto element = round(a[i] * factor_a + b[i] * factor_b);
+    std::memcpy(out + i * sizeof(element), &element, sizeof(element));
+  }
+}
+
+void Blend(const float* a, float factor_a, const float* b, float factor_b, size_t count, Type type,
+           std::byte* out) {
+  if (type == Type::kFloat16) return BlendTo(a, factor_a, b, factor_b, count, out, ToHalf);
+  if (type == Type::kBFloat16) return BlendTo(a, factor_a, b, factor_b, count, out, ToBFloat16);
+  BlendTo(a, factor_a, b, factor_b, count, out, [](float x) { return x; });
+}
+
 }  // namespace
 
-const Kernels kPortableKernels = {Split, Prepare};
+const Kernels kPortableKernels = {Split, Prepare, Blend};
 
 }  // namespace penstock::finish

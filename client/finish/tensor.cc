@@ -32,7 +32,7 @@ absl::Status CheckTensor(const TensorJob& job) {
   if (!ForCast(job.from, job.to, []<typename From, typename To>() {}))
     return absl::InvalidArgumentError(absl::StrCat(
         "there is no cast from ", base::DTypeName(job.from), " to ", base::DTypeName(job.to),
-        "; request the stored type, int32 or int64 for integers that fit, or float32 for floats"));
+        "; request the stored type, int32 or int64 for smaller integers, or float32 for floats"));
   unsigned __int128 bytes = base::ElementBytes(job.to);
   bytes = bytes * job.rows * job.elements;  // below 2¹²⁸: the first factor is at most 8
   if (bytes > job.into_bytes)

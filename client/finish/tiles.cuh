@@ -69,34 +69,34 @@ __device__ inline void MakeLabels(const Job& job) {
   }
 }
 
-// Stores elements in the order of the bytes, which begin with channel 0.
-template <typename Make>
-__device__ void StoreInOrder(const uint8_t* bytes, uint32_t count, uint32_t channels,
-                             const CoefficientTable& table, std::byte* at) {
+// Stores elements in the order of the bytes, which begin with channel 0. make(byte, pixel, channel)
+// makes one, all three counted from the tile's beginning.
+template <typename Make, typename MakeOne>
+__device__ void StoreInOrder(uint32_t count, uint32_t channels, std::byte* at,
+                             const MakeOne& make) {
   using Element = typename Make::Element;
   const Run<Make> run(at, count);
   for (uint32_t group = threadIdx.x; group < run.groups; group += kThreads) {
     const uint32_t first = run.head + group * Make::kGroup;
-    uint32_t channel = first % channels;
+    uint32_t pixel = first / channels, channel = first - pixel * channels;
     Element values[Make::kGroup];
 #pragma unroll
     for (uint32_t k = 0; k < Make::kGroup; ++k) {
-      values[k] = Make::Make(bytes[first + k], At(table, channel));
-      if (++channel == channels) channel = 0;
+      values[k] = make(first + k, pixel, channel);
+      if (++channel == channels) channel = 0, ++pixel;
     }
     Store(at + first * sizeof(Element), Make::Pack(values));
   }
   for (uint32_t i = threadIdx.x; i < run.singles; i += kThreads) {
     const uint32_t element = run.Single(i);
-    StoreOne(at + element * sizeof(Element),
-             Make::Make(bytes[element], At(table, element % channels)));
+    StoreOne(at + element * sizeof(Element), make(element, element / channels, element % channels));
   }
 }
 
 // Stores `count` whole pixels to planes that are `plane_bytes` apart.
-template <typename Make>
-__device__ void StorePlanes(const uint8_t* bytes, uint32_t count, uint32_t channels,
-                            const CoefficientTable& table, std::byte* at, uint64_t plane_bytes) {
+template <typename Make, typename MakeOne>
+__device__ void StorePlanes(uint32_t count, uint32_t channels, std::byte* at, uint64_t plane_bytes,
+                            const MakeOne& make) {
   using Element = typename Make::Element;
   const uint32_t most = count / Make::kGroup;  // groups of one plane
   for (uint32_t work = threadIdx.x; work < most * channels; work += kThreads) {
@@ -104,12 +104,11 @@ __device__ void StorePlanes(const uint8_t* bytes, uint32_t count, uint32_t chann
     std::byte* plane = at + c * plane_bytes;
     const Run<Make> run(plane, count);
     if (group >= run.groups) continue;
-    const Coefficient coefficient = At(table, c);
     const uint32_t first = run.head + group * Make::kGroup;
     Element values[Make::kGroup];
 #pragma unroll
     for (uint32_t k = 0; k < Make::kGroup; ++k) {
-      values[k] = Make::Make(bytes[(first + k) * channels + c], coefficient);
+      values[k] = make((first + k) * channels + c, first + k, c);
     }
     Store(plane + first * sizeof(Element), Make::Pack(values));
   }
@@ -118,8 +117,7 @@ __device__ void StorePlanes(const uint8_t* bytes, uint32_t count, uint32_t chann
     const Run<Make> run(plane, count);
     for (uint32_t i = threadIdx.x; i < run.singles; i += kThreads) {
       const uint32_t pixel = run.Single(i);
-      StoreOne(plane + pixel * sizeof(Element),
-               Make::Make(bytes[pixel * channels + c], At(table, c)));
+      StoreOne(plane + pixel * sizeof(Element), make(pixel * channels + c, pixel, c));
     }
   }
 }
@@ -151,13 +149,16 @@ __global__ void __launch_bounds__(kThreads) Tiles(const __grid_constant__ Job jo
   }
   __syncthreads();
 
+  const auto make = [&](uint32_t at, uint32_t, uint32_t channel) {
+    return Make::Make(bytes[at], At(table, channel));
+  };
   constexpr uint32_t kBytes = sizeof(typename Make::Element);
   if constexpr (layout == Layout::kNHWC) {
-    StoreInOrder<Make>(bytes, count * job.channels, job.channels, table,
-                       job.into + (row_begin + first * job.channels) * kBytes);
+    StoreInOrder<Make>(count * job.channels, job.channels,
+                       job.into + (row_begin + first * job.channels) * kBytes, make);
   } else {
-    StorePlanes<Make>(bytes, count, job.channels, table, job.into + (row_begin + first) * kBytes,
-                      job.pixels * kBytes);
+    StorePlanes<Make>(count, job.channels, job.into + (row_begin + first) * kBytes,
+                      job.pixels * kBytes, make);
   }
 }
 

@@ -44,7 +44,7 @@ __device__ float Normalise(uint32_t byte, const Coefficient& c) {
   }
 }
 
-// Makes elements of a type from bytes; kGroup of them fill a 16-byte store.
+// Makes elements of a type from bytes, or rounds values to them; kGroup fill a 16-byte store.
 template <Type type, Division division>
 struct Maker;
 
@@ -55,6 +55,7 @@ struct Maker<Type::kUInt8, division> {
   __device__ static uint8_t Make(uint32_t byte, const Coefficient&) {
     return static_cast<uint8_t>(byte);
   }
+  __device__ static uint8_t Round(float value) { return static_cast<uint8_t>(value); }
   __device__ static uint32_t Word(const uint8_t* v) {
     return v[0] | static_cast<uint32_t>(v[1]) << 8 | static_cast<uint32_t>(v[2]) << 16 |
            static_cast<uint32_t>(v[3]) << 24;
@@ -71,6 +72,7 @@ struct Maker<Type::kFloat32, division> {
   __device__ static float Make(uint32_t byte, const Coefficient& c) {
     return Normalise<division>(byte, c);
   }
+  __device__ static float Round(float value) { return value; }
   __device__ static uint4 Pack(const float (&v)[kGroup]) {
     return {__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]),
             __float_as_uint(v[3])};
@@ -82,8 +84,9 @@ struct Maker<Type::kFloat16, division> {
   using Element = uint16_t;
   static constexpr uint32_t kGroup = 8;
   __device__ static uint16_t Make(uint32_t byte, const Coefficient& c) {
-    return __half_as_ushort(__float2half_rn(Normalise<division>(byte, c)));
+    return Round(Normalise<division>(byte, c));
   }
+  __device__ static uint16_t Round(float value) { return __half_as_ushort(__float2half_rn(value)); }
   __device__ static uint32_t Word(const uint16_t* v) {
     return v[0] | static_cast<uint32_t>(v[1]) << 16;
   }
@@ -97,7 +100,10 @@ struct Maker<Type::kBFloat16, division> {
   using Element = uint16_t;
   static constexpr uint32_t kGroup = 8;
   __device__ static uint16_t Make(uint32_t byte, const Coefficient& c) {
-    return __bfloat16_as_ushort(__float2bfloat16_rn(Normalise<division>(byte, c)));
+    return Round(Normalise<division>(byte, c));
+  }
+  __device__ static uint16_t Round(float value) {
+    return __bfloat16_as_ushort(__float2bfloat16_rn(value));
   }
   __device__ static uint4 Pack(const uint16_t (&v)[kGroup]) {
     return Maker<Type::kFloat16, division>::Pack(v);

@@ -30,6 +30,7 @@ enum class Fault : uint32_t {
   kMalformed = 14,      // a field's type, shape or number is not what was declared
   kBadChecksum = 15,    // the bytes don't match their checksum
   kForbiddenCall = 16,  // two workers made a system call that their sandbox forbids
+  kUnfitSize = 17,      // too small or too large for the feed's transforms
 };
 
 // Who may detect the fault. A worker that reports a fault only the daemon can detect is broken or
@@ -40,7 +41,8 @@ enum class FaultFollows {
   kNothing,   // not a fault
   kReplaced,  // a substitute is delivered and the sample is reported, for every feed of the dataset
   kTriedOnceMore,  // retried on a fresh worker; quarantined the second time
-  // replaced in this feed only, because other feeds need not request the field
+  // replaced in this feed only, because other feeds need not request the field or have the
+  // transform
   kThisFeedAlone,
 };
 
@@ -92,6 +94,8 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
       return FaultFacts{"its checksum is wrong", kWorker, kReplaced};
     case Fault::kForbiddenCall:
       return FaultFacts{"made a forbidden system call", kDaemon, kTriedOnceMore};
+    case Fault::kUnfitSize:
+      return FaultFacts{"its size is unfit for the transforms", kWorker, kThisFeedAlone};
   }
   return std::nullopt;
 }
@@ -103,8 +107,8 @@ constexpr bool IsWorkers(Fault fault) {
   return facts && facts->finder == FaultFinder::kWorker;
 }
 
-// Whether the fault concerns a requested field rather than the sample as a whole: other feeds may
-// request fewer fields.
+// Whether the fault concerns what this feed requests (a field, a transform) rather than the sample
+// as a whole: other feeds may request other things.
 constexpr bool IsOfField(Fault fault) {
   const std::optional<FaultFacts> facts = FactsOf(fault);
   return facts && facts->follows == FaultFollows::kThisFeedAlone;

@@ -32,6 +32,10 @@ absl::StatusOr<gid_t> GroupOf(const std::string& name) {
 // **Requires**: the configuration was validated, so it has exactly one kind.
 NamedDataset ToNamedDataset(const config::v1::Dataset& dataset) {
   NamedDataset named{.name = dataset.name(), .path = dataset.folder(), .groups = {}};
+  if (!dataset.text().empty()) {
+    named = FilesNamed(dataset.text()).value();
+    named.name = dataset.name();
+  }
   if (dataset.has_idx()) {
     named.path = dataset.idx().images();
     named.idx = {dataset.idx().images(), dataset.idx().labels()};

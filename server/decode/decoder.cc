@@ -2,33 +2,16 @@
 
 #include <algorithm>
 #include <new>
-#include <vector>
 
 #include "common/base/check.h"
+#include "server/augment/recipe/targets.h"
 #include "server/decode/core/exif.h"
 #include "server/decode/core/kind.h"
-#include "server/decode/core/placement.h"
+#include "server/decode/decoder_state.h"
 #include "server/decode/gray.h"
-#include "server/decode/jpeg/jpeg_reader.h"
-#include "server/decode/oriented_reader.h"
-#include "server/decode/png/png_reader.h"
-#include "server/decode/raster/bmp_reader.h"
-#include "server/decode/raster/gif_reader.h"
-#include "server/decode/raster/netpbm_reader.h"
-#include "server/decode/raster/webp_reader.h"
-#include "server/decode/resample/aligned_buffer.h"
-#include "server/decode/resample/resampler.h"
-#include "server/decode/tiff/tiff_reader.h"
 
 namespace penstock::decode {
 namespace {
-
-using base::Fault;
-
-// libjpeg-turbo writes vector-aligned rows with non-temporal stores, which bypass the cache. The
-// resampler reads the rows next and would have to wait for memory, so misalign them.
-constexpr size_t kMisalignment = 4;
-constexpr size_t kStrideMultiple = 64;
 
 // The part of the image that the resampler needs.
 Box WindowFor(const Placement& placement, const Resampler& resampler) {
@@ -36,34 +19,30 @@ Box WindowFor(const Placement& placement, const Resampler& resampler) {
           resampler.columns().count, resampler.rows().count};
 }
 
+// What the decoder's own geometry does, as a recipe would.
+std::vector<augment::RecipeAction> ToActions(const Placement& placement) {
+  const augment::ImageSize resized = {placement.x.out, placement.y.out};
+  const augment::ImageSize row = {placement.x.count, placement.y.count};
+  const Box& box = placement.crop;
+  std::vector<augment::RecipeAction> actions;
+  actions.push_back(
+      {augment::ResizeBy{{box.x, box.y, box.width, box.height}, placement.interpolation}, resized});
+  if (row.width != resized.width || row.height != resized.height) {
+    actions.push_back({augment::CropAt{{placement.x.first, placement.y.first}}, row});
+  }
+  if (placement.flip) {
+    actions.push_back({augment::ChangeBy{augment::PixelChange::kFlipHorizontal}, row});
+  }
+  return actions;
+}
+
 }  // namespace
 
-struct Decoder::State {
-  explicit State(const SampleLimits& limits)
-      : limits(limits), jpeg(limits.max_scans), resampler(BestKernels()) {}
-
-  Fault ReadHeader(std::span<const std::byte> file, Exif exif);
-  ImageReader* ReaderFor(Kind kind);
-  Fault DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
-  Fault DecodeWindow(const Box& window, Color color);
-  void PrepareStaging();
-
-  const SampleLimits limits;
-  JpegReader jpeg;
-  PngReader png;
-  WebpReader webp;
-  GifReader gif;
-  BmpReader bmp;
-  NetpbmReader netpbm;
-  TiffReader tiff;
-  OrientedReader oriented;
-  ImageReader* reader = nullptr;  // for the current file
-  Resampler resampler;
-  AlignedBuffer staging;
-  uint8_t* rows[kRowsAtOnce];           // in staging, as written by the reader
-  const uint8_t* columns[kRowsAtOnce];  // … starting at the first column that the resampler needs
-  std::vector<uint8_t> gray_as_rgb;     // the row before it is reduced to one channel
-};
+void Pack(const uint8_t* rgbx, size_t pixels, uint32_t channels, uint8_t* out) {
+  for (size_t i = 0; i < pixels; ++i, rgbx += 4, out += channels) {
+    for (uint32_t channel = 0; channel < channels; ++channel) out[channel] = rgbx[channel];
+  }
+}
 
 Decoder::Decoder(const SampleLimits& limits) : state_(std::make_unique<State>(limits)) {}
 Decoder::~Decoder() = default;
@@ -78,6 +57,21 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
     return Fault::kTooManyPixels;  // exceeds the memory allowed for one sample
   }
 }
+
+Fault Decoder::DecodeWithTargets(std::span<const std::byte> file, const Wanted& wanted,
+                                 std::span<const TargetRow> targets) {
+  if (Fault fault = DecodeRow(file, *wanted.spec, wanted.key, wanted.row); fault != Fault::kNone) {
+    return fault;
+  }
+  if (targets.empty()) return Fault::kNone;
+  try {
+    return state_->FillTargets(wanted, targets);
+  } catch (const std::bad_alloc&) {
+    return Fault::kUnfitSize;  // the image alone had enough memory
+  }
+}
+
+Decoder::Size Decoder::size_made() const { return {state_->made.width, state_->made.height}; }
 
 std::optional<Decoder::Size> Decoder::ReadSize(std::span<const std::byte> file, const Spec& spec) {
   Size size;
@@ -135,8 +129,75 @@ ImageReader* Decoder::State::ReaderFor(Kind kind) {
   return nullptr;
 }
 
-// A gray row is resized as three equal channels and reduced to one at the end.
 Fault Decoder::State::DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row) {
+  const augment::ImageView view = {reinterpret_cast<uint8_t*>(row.data()), spec.width, spec.height,
+                                   Channels(spec)};
+  plan.clear();
+  made = {spec.width, spec.height};
+  if (spec.geometry == Geometry::kWhole) return DecodeWhole(spec, key, view);
+  const Fault fault = DecodeResized(spec, key, row);
+  if (fault != Fault::kNone || spec.recipe.empty()) return fault;
+  return RunRecipe(spec, key, view, view);
+}
+
+// Memory that runs out is the recipe's: other feeds may need less of the same image.
+Fault Decoder::State::DecodeWhole(const Spec& spec, const DrawKey& key,
+                                  const augment::ImageView& row) {
+  try {
+    const augment::ImageView image =
+        runner.Reserve({reader->width(), reader->height()}, row.channels);
+    const Box all = {0, 0, image.width, image.height};
+    if (Fault fault = DecodePart(spec.color, all, image); fault != Fault::kNone) return fault;
+    return RunRecipe(spec, key, image, row);
+  } catch (const std::bad_alloc&) {
+    return Fault::kUnfitSize;
+  }
+}
+
+Fault Decoder::State::RunRecipe(const Spec& spec, const DrawKey& key,
+                                const augment::ImageView& image, const augment::ImageView& row) {
+  const base::DrawSource source = {
+      .seed = key.seed, .epoch = key.epoch, .sample = key.sample, .operation = FirstOperation(key)};
+  const augment::ImageSize before = {image.width, image.height};
+  const augment::RecipeLimits recipe_limits = {.max_pixels = limits.max_pixels};
+  if (augment::MakePlan(spec.recipe, source, before, recipe_limits, &plan) !=
+      augment::RecipeOutcome::kDone) {
+    return Fault::kUnfitSize;
+  }
+  made = augment::SizeAfter(plan, before);
+  return canvas.Put(made, row, 0,
+                    [&](const augment::ImageView& result) { runner.Apply(plan, image, result); });
+}
+
+Fault Decoder::State::FillTargets(const Decoder::Wanted& wanted, std::span<const TargetRow> rows) {
+  const Spec& spec = *wanted.spec;
+  const augment::ImageSize image = {reader->width(), reader->height()};
+  std::vector<augment::RecipeAction> actions;
+  if (spec.geometry != Geometry::kWhole) {
+    actions = ToActions(Place(spec, DrawFor(spec, wanted.key, image.width, image.height)));
+  }
+  actions.insert(actions.end(), plan.begin(), plan.end());
+  return targets.Fill({image, {spec.width, spec.height}, actions}, rows);
+}
+
+Fault Decoder::State::DecodePart(Color color, const Box& window, const augment::ImageView& part) {
+  if (Fault fault = reader->Begin(window); fault != Fault::kNone) return fault;
+  PrepareStaging();
+  for (uint32_t done = 0; done < part.height; done += kRowsAtOnce) {
+    const uint32_t count = std::min<uint32_t>(kRowsAtOnce, part.height - done);
+    if (Fault fault = reader->ReadRows({rows, count}); fault != Fault::kNone) return fault;
+    for (uint32_t i = 0; i < count; ++i) {
+      uint8_t* const pixels = rows[i] + reader->window_offset();
+      if (color == Color::kGray) MakeGray(pixels, part.width);
+      Pack(pixels, part.width, part.channels, part.row(done + i));
+    }
+  }
+  return reader->End();
+}
+
+// A gray row is resized as three equal channels and reduced to one at the end.
+Fault Decoder::State::DecodeResized(const Spec& spec, const DrawKey& key,
+                                    std::span<std::byte> row) {
   const Draw draw = DrawFor(spec, key, reader->width(), reader->height());
   const Placement placement = Place(spec, draw);
   auto* out = reinterpret_cast<uint8_t*>(row.data());
@@ -163,8 +224,12 @@ Fault Decoder::State::DecodeWindow(const Box& window, Color color) {
   return reader->End();
 }
 
+size_t Decoder::State::RowStride() const {
+  return base::RoundUp(kMisalignment + reader->row_bytes() + kSlackBytes, kStrideMultiple);
+}
+
 void Decoder::State::PrepareStaging() {
-  const size_t stride = RoundUp(kMisalignment + reader->row_bytes() + kSlackBytes, kStrideMultiple);
+  const size_t stride = RowStride();
   staging.Reserve(kRowsAtOnce * stride);
   for (int i = 0; i < kRowsAtOnce; ++i) {
     rows[i] = staging.data() + i * stride + kMisalignment;

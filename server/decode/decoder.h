@@ -10,6 +10,7 @@
 
 #include "common/base/fault.h"
 #include "server/decode/core/spec.h"
+#include "server/decode/core/target_row.h"
 
 namespace penstock::decode {
 
@@ -18,11 +19,29 @@ class Decoder {
   explicit Decoder(const SampleLimits& limits);
   ~Decoder();
 
-  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give.
+  // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, followed by
+  // spec.recipe. **Requires**: Validate(spec).
   // **Errors**: returns a fault; the row's bytes are then unspecified. Never throws: if memory runs
-  // out it returns kTooManyPixels.
+  // out it returns kTooManyPixels, or kUnfitSize if it decodes the image as a whole.
   base::Fault DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                         std::span<std::byte> row);
+
+  // A row to fill, as DecodeRow does.
+  struct Wanted {
+    const Spec* spec = nullptr;
+    DrawKey key;
+    std::span<std::byte> row;
+  };
+  // Fills several rows of one image, each with the bytes that DecodeRow gives. The pixels that they
+  // need are decoded once, if memory allows.
+  // **Requires**: equal color and exif in all specs. **Errors**: as DecodeRow; all rows' bytes are
+  // then unspecified.
+  base::Fault DecodeRows(std::span<const std::byte> file, std::span<const Wanted> wanted);
+
+  // Fills the image's row, and those of its targets. **Requires**: as DecodeRow, and what
+  // TargetFiller::Fill does. **Errors**: also those of TargetFiller::Fill.
+  base::Fault DecodeWithTargets(std::span<const std::byte> file, const Wanted& wanted,
+                                std::span<const TargetRow> targets);
 
   // The image size for which random choices are drawn, for tests and tools; nullopt if there is a
   // fault.
@@ -32,6 +51,9 @@ class Decoder {
   std::optional<Size> ReadSize(std::span<const std::byte> file, const Spec& spec);
   // The same, or the fault.
   base::Fault ReadHeader(std::span<const std::byte> file, Exif exif, Size* size);
+  // The size of the image in the row that was filled last: smaller than the row at most if its
+  // spec has a canvas.
+  Size size_made() const;
 
  private:
   struct State;

@@ -4,7 +4,10 @@
 #include <functional>
 #include <utility>
 
+#include "server/indexer/wire/annotations.h"
 #include "server/indexer/wire/checks.h"
+#include "server/indexer/wire/cifar.h"
+#include "server/indexer/wire/lists.h"
 #include "server/indexer/wire/results.h"
 #include "server/source/files/index_memory.h"
 
@@ -167,6 +170,52 @@ class ProcessParsers final : public source::Parsers {
           return TakeMegatron(source, index.bytes, memory);
         },
         [&](const source::MegatronPieces& pieces) { return CheckMegatron(pieces, bin.bytes); });
+  }
+
+  absl::StatusOr<source::ScannedList> ReadList(const ForeignFile& file,
+                                               const source::ListSpec& spec,
+                                               const ScanWatch& watch) override {
+    FilesMemory memory(memory_, file.path);
+    return Lease(indexers_, owner_)
+        .Ask<source::ScannedList>(
+            {.ask = {.task = Task::kList}, .file = &file, .image = ToString(spec)}, watch,
+            [&](AnswerSource& source) { return TakeList(source, file.bytes, memory); }, CheckList);
+  }
+
+  absl::StatusOr<source::ScannedList> ReadNames(const ForeignFile& file,
+                                                source::NamesFormat format) override {
+    FilesMemory memory(memory_, file.path);
+    return Ask<source::ScannedList>(
+        {.ask = {.task = Task::kNames, .format = static_cast<uint32_t>(format)}, .file = &file},
+        [&](AnswerSource& source) { return TakeList(source, file.bytes, memory); }, CheckList);
+  }
+
+  absl::StatusOr<source::Annotations> ReadCoco(const ForeignFile& file,
+                                               const source::CocoSpec& spec,
+                                               const ScanWatch& watch) override {
+    FilesMemory memory(memory_, file.path);
+    return Lease(indexers_, owner_)
+        .Ask<source::Annotations>(
+            {.ask = {.task = Task::kCoco}, .file = &file, .image = source::ToString(spec)}, watch,
+            [&](AnswerSource& source) { return TakeAnnotations(source, file.bytes, 0, memory); },
+            [](const source::Annotations& all) { return CheckAnnotations(all, 0); });
+  }
+
+  absl::StatusOr<source::Annotations> ReadNotes(const ForeignFile& batch, uint64_t notes,
+                                                source::NoteFormat format) override {
+    FilesMemory memory(memory_, batch.path);
+    return Ask<source::Annotations>(
+        {.ask = {.task = Task::kNotes, .format = static_cast<uint32_t>(format)}, .file = &batch},
+        [&](AnswerSource& source) { return TakeAnnotations(source, batch.bytes, notes, memory); },
+        [&](const source::Annotations& all) { return CheckAnnotations(all, notes); });
+  }
+
+  absl::StatusOr<source::CifarBatch> ReadCifar(const ForeignFile& file) override {
+    FilesMemory memory(memory_, file.path);
+    return Ask<source::CifarBatch>(
+        {.ask = {.task = Task::kCifar}, .file = &file},
+        [&](AnswerSource& source) { return TakeCifar(source, file.bytes, memory); },
+        [&](const source::CifarBatch& batch) { return CheckCifar(batch, file.bytes); });
   }
 
   absl::StatusOr<source::IdxContent> ReadIdx(const ForeignFile& file,

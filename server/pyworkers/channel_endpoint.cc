@@ -4,10 +4,12 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::pyworkers {
 
 absl::StatusOr<ChannelEndpoint> ChannelEndpoint::Make(const Worker& worker) {
+  PENSTOCK_FAILPOINT_RETURN("python.channel");
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd memory, posix::MakeMemory("penstock-make", kBytes));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping,
                             posix::Mapping::Map(memory, kBytes, posix::Access::kReadWrite));

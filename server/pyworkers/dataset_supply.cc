@@ -7,11 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::pyworkers {
 namespace {
 
 absl::StatusOr<HostToken> NewToken() {
+  PENSTOCK_FAILPOINT_RETURN("python.token");
   HostToken token;
   ssize_t got;
   do {
@@ -35,15 +37,20 @@ absl::StatusOr<HostToken> DatasetSupply::Open(const PythonSession& session, uint
   sessions_.emplace(session.id, Member{.session = session});
   life_.SessionOpened(session.id);
   has_failed_ = false;
+  useless_ = 0;
   uint32_t most = 1;
+  bool keep = false;
   timeout_ = {};
   for (const auto& [id, member] : sessions_) {
     const PythonSession& each = member.session;
     const bool is_unlimited = each.timeout <= base::Duration::zero();
     timeout_ = std::max(timeout_, is_unlimited ? kLongestStandstill : each.timeout);
     most = std::max({most, each.workers, each.streams});
+    keep |= each.keep_host;
   }
+  life_.KeepUnused(keep ? kKeepUnusedHost : base::Duration::zero());
   workers_ = std::min({most, most_workers, shm::kMaxPythonWorkers});
+  TakeBackStreams(now);
   if (supplier_ != nullptr) supplier_->SetWorkers(workers_, now);
   return tokens_.at(session.peer);
 }
@@ -51,7 +58,14 @@ absl::StatusOr<HostToken> DatasetSupply::Open(const PythonSession& session, uint
 void DatasetSupply::Close(uint64_t session, base::TimePoint now) {
   if (sessions_.erase(session) == 0) return;
   life_.SessionGone(session, now);
-  if (sessions_.empty()) unused_since_ = now;
+  if (sessions_.empty()) TakeBackStreams(now);
+}
+
+// What waits for a worker may wait for one that never comes: no session asks for a host any more,
+// or sessions with fewer streams need fewer workers. The core submits again what is still wanted.
+void DatasetSupply::TakeBackStreams(base::TimePoint now) {
+  for (const MakeItem& item : streams_.TakeAll())
+    lost_.push_back({.id = item.id, .end = MakeEnd::kLost, .given = now, .ended = now});
 }
 
 // ---- Makers ----
@@ -82,6 +96,7 @@ absl::Status DatasetSupply::HostArrived(const Newcomer& newcomer, uint64_t numbe
     life_.Gone(HostEnd::kByItself, now);
     return made.status();
   }
+  PENSTOCK_FAILPOINT("python.host_entered");
   supplier_ = *std::move(made);
   sent_away_ = false;
   ++totals_.hosts;
@@ -97,6 +112,7 @@ void DatasetSupply::PeerLeft(uint64_t peer) {
 // ---- Batches ----
 
 bool DatasetSupply::MayMake(bool in_stream) {
+  if (sessions_.empty()) return false;
   life_.Need();
   if (life_.state() == HostState::kFailed) return false;
   if (in_stream) return streams_.size() < StreamQueue::kMost;
@@ -141,7 +157,6 @@ void DatasetSupply::GiveRoom(const RoomWanted& wanted, uint64_t granted, base::T
 
 void DatasetSupply::Collect(base::TimePoint now, MakerNews& news) {
   const size_t known = news.deaths.size(), ended = news.results.size();
-  for (MakeResult& result : std::exchange(lost_, {})) news.results.push_back(std::move(result));
   if (supplier_ != nullptr) {
     supplier_->Collect(now, news);
     if (supplier_->host().has_worked()) life_.Worked();
@@ -154,7 +169,9 @@ void DatasetSupply::Collect(base::TimePoint now, MakerNews& news) {
   NoteEnd(now);
   std::erase_if(departing_, [](const auto& departing) { return departing->is_over(); });
   NoteFailure(now, news);
+  for (MakeResult& result : std::exchange(lost_, {})) news.results.push_back(std::move(result));
   Count(news, ended, known);
+  NoteUselessWorkers(ended, known, now, news);
 }
 
 // `results`, `deaths`: how many were known before.
@@ -179,8 +196,7 @@ MakerTotals DatasetSupply::Totals(base::TimePoint now) const {
 // What ended is replaced, if anybody still wants batches.
 void DatasetSupply::NoteEnd(base::TimePoint now) {
   if (supplier_ == nullptr) return;
-  if (life_.state() == HostState::kEnding && supplier_->is_idle() &&
-      !std::exchange(sent_away_, true))
+  if (life_.state() == HostState::kEnding && !std::exchange(sent_away_, true))
     supplier_->SendAway();
   if (!supplier_->is_gone()) return;
   const bool has_trainer =
@@ -188,6 +204,7 @@ void DatasetSupply::NoteEnd(base::TimePoint now) {
       std::any_of(sessions_.begin(), sessions_.end(), [this](const auto& member) {
         return member.second.session.peer == supplier_->trainer();
       });
+  PENSTOCK_FAILPOINT("python.host_gone");
   trouble_ = supplier_->WhyGone();
   life_.Gone(sent_away_    ? HostEnd::kAsTold
              : has_trainer ? HostEnd::kByItself
@@ -204,8 +221,28 @@ void DatasetSupply::NoteFailure(base::TimePoint now, MakerNews& news) {
                      " processes in a row that trainers forked to make its batches failed; the "
                      "last one: ",
                      trouble_.empty() ? "it did not enter the daemon in time" : trouble_)));
-  for (const MakeItem& item : streams_.TakeAll())
-    news.results.push_back({.id = item.id, .end = MakeEnd::kLost, .given = now, .ended = now});
+  TakeBackStreams(now);
+}
+
+// What ends a worker before its first batch, such as worker_init_fn or a limit of memory, ends the
+// next one, too. `results`, `deaths`: how many were known before.
+void DatasetSupply::NoteUselessWorkers(size_t results, size_t deaths, base::TimePoint now,
+                                       MakerNews& news) {
+  for (size_t i = results; i < news.results.size(); ++i)
+    if (news.results[i].end != MakeEnd::kLost) useless_ = 0;
+  useless_ += static_cast<uint32_t>(news.deaths.size() - deaths);
+  if (news.deaths.size() == deaths || useless_ < kMaxUselessWorkers * (workers_ + 1)) return;
+  if (std::exchange(has_failed_, true)) return;
+  const MakerDeath& last = news.deaths.back();
+  news.failed.emplace_back(
+      dataset(),
+      absl::FailedPreconditionError(absl::StrCat(
+          "dataset '", called_, "': ", useless_,
+          " Python workers in a row ended before they began a batch; the last one was ", last.how,
+          last.words.empty() ? "" : absl::StrCat("; its last words: ", last.words),
+          "; look at worker_init_fn, and at the limits of memory (ulimit -v) and processes (ulimit "
+          "-u)")));
+  TakeBackStreams(now);
 }
 
 // ---- Asking ----
@@ -230,7 +267,9 @@ void DatasetSupply::Ask(base::TimePoint now) {
   const bool waits = surroundings_.look(chosen->first).is_waiting;
   if (!life_.WantsAsk(now, waits ? NextTrainer::kWaits : NextTrainer::kIsBusy)) return;
   life_.Ask(chosen->first, now);
+  PENSTOCK_FAILPOINT("python.before_host_wanted");
   surroundings_.want_hosts(chosen->first, ++chosen->second.hosts_wanted);
+  PENSTOCK_FAILPOINT("python.host_wanted");
 }
 
 void DatasetSupply::Tick(base::TimePoint now) {
@@ -250,9 +289,9 @@ void DatasetSupply::Tick(base::TimePoint now) {
   Ask(now);
 }
 
-bool DatasetSupply::IsOver(base::TimePoint now) const {
+bool DatasetSupply::IsOver() const {
   return sessions_.empty() && supplier_ == nullptr && departing_.empty() && streams_.size() == 0 &&
-         lost_.empty() && now - unused_since_ >= kKeepUnusedHost;
+         lost_.empty();
 }
 
 void DatasetSupply::View(std::vector<PyWorkerView>& views) const {

@@ -42,8 +42,8 @@ class DatasetSupply {
                                  base::TimePoint now);
   bool Has(uint64_t session) const { return sessions_.contains(session); }
   void Close(uint64_t session, base::TimePoint now);
-  // How many workers its host has or is to have.
-  uint32_t workers() const { return workers_; }
+  // How many workers its sessions need.
+  uint32_t workers() const { return sessions_.empty() ? 0 : workers_; }
   base::Duration timeout() const { return timeout_; }
 
   // ---- Makers ----
@@ -69,8 +69,8 @@ class DatasetSupply {
   void View(std::vector<PyWorkerView>& views) const;
   HostState state() const { return life_.state(); }
   const Supplier* supplier() const { return supplier_.get(); }
-  // No session, host or item is left, and it was of no use for kKeepUnusedHost.
-  bool IsOver(base::TimePoint now) const;
+  // No session, host or item is left.
+  bool IsOver() const;
 
  private:
   struct Member {
@@ -81,10 +81,12 @@ class DatasetSupply {
   absl::Status HostArrived(const Newcomer& newcomer, uint64_t number, base::TimePoint now);
   void Ask(base::TimePoint now);
   std::map<uint64_t, Member>::iterator WhomToAsk();
+  void TakeBackStreams(base::TimePoint now);
   void GiveOutStreams(base::TimePoint now);
   void NoteEnd(base::TimePoint now);
   void Count(const MakerNews& news, size_t results, size_t deaths);
   void NoteFailure(base::TimePoint now, MakerNews& news);
+  void NoteUselessWorkers(size_t results, size_t deaths, base::TimePoint now, MakerNews& news);
 
   const std::shared_ptr<const void> dataset_;
   const Surroundings& surroundings_;
@@ -97,7 +99,6 @@ class DatasetSupply {
   base::Duration timeout_{};
   uint64_t account_ = 0;
   std::string called_;
-  base::TimePoint unused_since_{};
 
   HostLife life_;
   std::unique_ptr<Supplier> supplier_;                // set while kSupplying or kEnding
@@ -107,6 +108,7 @@ class DatasetSupply {
   MakerTotals totals_;            // without what is in hand
   std::vector<MakeResult> lost_;  // of streams, not yet collected
   std::string trouble_;           // why the last host ended
+  uint32_t useless_ = 0;          // workers in a row that ended before they began a batch
   bool has_failed_ = false;       // reported
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 #include "common/posix/process.h"
 
 namespace penstock::pyworkers {
@@ -58,7 +59,9 @@ void Host::WorkerLeft(const ChannelEndpoint::Worker& worker) {
 }
 
 void Host::Dismiss(absl::Status why) {
-  if (may_go_on()) Fail(std::move(why));
+  if (!may_go_on()) return;
+  failure_ = std::move(why);
+  is_dismissed_ = true;
 }
 
 uint32_t Host::StartAt(uint32_t place) const {
@@ -178,7 +181,15 @@ void Host::Clear(uint32_t number, const PlaceReport& report, base::TimePoint now
   place.was_ready = false;
 }
 
+// Its workers may still send what is in queues of the program.
+void Host::EndDismissed(base::TimePoint now) {
+  if (!is_dismissed_ || is_gone_) return;
+  if (!kill_at_) kill_at_ = now + kDismissedHostEndsWithin;
+  if (now >= *kill_at_) posix::KillBehind(*pidfd_);
+}
+
 void Host::Tick(base::TimePoint now) {
+  EndDismissed(now);
   for (uint32_t i = 0; i < places_.size(); ++i) {
     WorkerPlace& place = places_[i];
     if (place.worker) {
@@ -189,8 +200,10 @@ void Host::Tick(base::TimePoint now) {
     // Its host can kill it even if it has not entered, or is in another PID namespace.
     if (place.life.has_process() && place.life.kill_cause() != KillCause::kNone)
       page_.Kill(i, place.life.start());
-    if (may_go_on() && i < wanted_ && place.life.MayAsk(now))
+    if (may_go_on() && i < wanted_ && place.life.MayAsk(now)) {
+      PENSTOCK_FAILPOINT("python.before_worker_wanted");
       page_.WantStart(i, place.life.Ask(now));
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,7 +60,8 @@ class Host {
       const ChannelEndpoint::Worker& worker, const std::shared_ptr<const posix::Fd>& pidfd);
   // It closed its connection, so it cannot be sent segments any more: kills it.
   void WorkerLeft(const ChannelEndpoint::Worker& worker);
-  // The host itself closed its connection, or must be sent away for this reason: kills it.
+  // The host itself closed its connection, or must be sent away for this reason: kills it unless it
+  // ends within kDismissedHostEndsWithin.
   void Dismiss(absl::Status why);
   // The last start that was asked for at a place; 0: none yet.
   uint32_t StartAt(uint32_t place) const;
@@ -115,6 +117,7 @@ class Host {
   absl::Status MakeWorker(const ChannelEndpoint::Worker& worker,
                           const std::shared_ptr<const posix::Fd>& pidfd, WorkerPlace& place);
   void NoteItsEnd();
+  void EndDismissed(base::TimePoint now);
   void Fail(absl::Status why);
   void CollectFrom(uint32_t number, base::TimePoint now, News& news);
   void CollectWork(uint32_t number, base::TimePoint now, News& news);
@@ -127,7 +130,8 @@ class Host {
   workers::EventSet::Watch death_watch_, page_watch_;  // the host's
   std::deque<WorkerPlace> places_;                     // grows only, so that they stay in place
   uint32_t wanted_ = 0;
-  bool has_worked_ = false, is_gone_ = false;
+  bool has_worked_ = false, is_gone_ = false, is_dismissed_ = false;
+  std::optional<base::TimePoint> kill_at_;  // since a tick after it was dismissed
   absl::Status failure_;
 };
 

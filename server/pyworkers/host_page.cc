@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::pyworkers {
 namespace {
@@ -35,6 +36,7 @@ std::optional<posix::Exit> ToExit(int status) {
 }  // namespace
 
 absl::StatusOr<HostPage> HostPage::Make() {
+  PENSTOCK_FAILPOINT_RETURN("python.host_page");
   HostPage host;
   PENSTOCK_ASSIGN_OR_RETURN(host.memory_, posix::MakeMemory("penstock-host", kBytes));
   PENSTOCK_ASSIGN_OR_RETURN(host.mapping_,

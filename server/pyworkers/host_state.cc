@@ -53,6 +53,7 @@ void HostLife::SessionGone(uint64_t session, base::TimePoint now) {
   if (!sessions_.empty()) return;
   unused_since_ = now;
   if (state_ == HostState::kWanted) Apply(HostEvent::kNotUsed);
+  EndIfUnused(now);  // at once, so that the next session finds no workers of this one's
 }
 
 void HostLife::Need() {
@@ -106,9 +107,13 @@ void HostLife::Fail(base::TimePoint now) {
   if (++failures_ >= kMaxFailedHosts) Apply(HostEvent::kGiveUp);
 }
 
-void HostLife::Tick(base::TimePoint now) {
-  const bool is_unused = sessions_.empty() && now - unused_since_ >= kKeepUnusedHost;
+void HostLife::EndIfUnused(base::TimePoint now) {
+  const bool is_unused = sessions_.empty() && now - unused_since_ >= keep_unused_;
   if (state_ == HostState::kSupplying && is_unused) Apply(HostEvent::kNotUsed);
+}
+
+void HostLife::Tick(base::TimePoint now) {
+  EndIfUnused(now);
   // A trainer that has forked no host is busy; its host has not failed.
   const size_t failed = std::erase_if(asked_, [now](const auto& asked) {
     return asked.second.forked && now - asked.second.since >= kHostEntersWithin;

@@ -58,6 +58,8 @@ class HostLife {
 
   // A feed of the dataset wants rows. Does nothing without a session.
   void Need();
+  // How long a host stays without a session. At first not at all.
+  void KeepUnused(base::Duration time) { keep_unused_ = time; }
 
   // Whether one more trainer should be asked to fork a host. The caller chooses the session, and
   // calls Ask; it does nothing if all are asked already (IsAsked), since a trainer that computes
@@ -87,6 +89,7 @@ class HostLife {
   };
   void Apply(HostEvent event);
   void Fail(base::TimePoint now);
+  void EndIfUnused(base::TimePoint now);
 
   HostState state_ = HostState::kNone;
   std::set<uint64_t> sessions_;
@@ -96,6 +99,7 @@ class HostLife {
   base::BackOff back_off_{kStartAgain};
   base::TimePoint ask_after_ = base::TimePoint::min();
   base::TimePoint unused_since_{};  // while there is no session
+  base::Duration keep_unused_{};
 };
 
 }  // namespace penstock::pyworkers

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::pyworkers {
@@ -41,6 +42,7 @@ void Hosts::SessionClosed(uint64_t session, base::TimePoint now) {
 // ---- Makers ----
 
 void Hosts::Arrived(const Newcomer& newcomer, base::TimePoint now) {
+  PENSTOCK_FAILPOINT("python.maker_arrived");
   absl::Status refused = absl::PermissionDeniedError("it has no token of a session");
   for (const auto& [dataset, supply] : supplies_) {
     if (!supply->Knows(newcomer.token)) continue;
@@ -89,7 +91,7 @@ void Hosts::GiveRoom(const RoomWanted& wanted, uint64_t granted, base::TimePoint
 void Hosts::Tick(base::TimePoint now) {
   for (const auto& [dataset, supply] : supplies_) supply->Tick(now);
   std::erase_if(supplies_, [&](const auto& entry) {
-    const bool is_over = entry.second->IsOver(now);
+    const bool is_over = entry.second->IsOver();
     if (is_over) past_ += entry.second->Totals(now);
     return is_over;
   });

@@ -17,11 +17,18 @@ inline constexpr base::Duration kHostEntersWithin = std::chrono::seconds(10);
 inline constexpr base::Duration kBusyTrainerAnswersWithin = std::chrono::milliseconds(500);
 // Hosts of a dataset that fail in a row before its feeds fail.
 inline constexpr uint32_t kMaxFailedHosts = 3;
-// How long a host stays without a session of its dataset.
+// How long a host stays without a session of its dataset, if one wanted it kept.
 inline constexpr base::Duration kKeepUnusedHost = std::chrono::seconds(30);
+
+// How long one may take to end once its connection is closed, before it is killed.
+inline constexpr base::Duration kDismissedHostEndsWithin = std::chrono::seconds(1);
 
 // Python workers of all hosts together. Those of one host: shm::kMaxPythonWorkers.
 inline constexpr uint32_t kMaxPythonWorkersOfDaemon = 1024;
+
+// Workers that may end one after another before they begin a batch, while nobody makes one: so many
+// for each worker of the dataset, and as many more. Then its feeds fail.
+inline constexpr uint32_t kMaxUselessWorkers = 2;
 
 // The pause before a host is asked for again, or a worker is started again at its place.
 inline constexpr base::BackOff::Options kStartAgain = {.first = std::chrono::milliseconds(100),

@@ -29,6 +29,7 @@ struct PythonSession {
   uint32_t workers = 1;      // that it asks for, 1 … kMaxPythonWorkers
   uint32_t streams = 0;      // of an iterable dataset: it needs as many workers; 0: it is none
   base::Duration timeout{};  // for a row, or to collate a batch; 0: the longest
+  bool keep_host = false;    // for a while once the last session is closed
 };
 
 // What a session's trainer does, as it says.

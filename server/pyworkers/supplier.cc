@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/posix/failpoint.h"
 
 namespace penstock::pyworkers {
 namespace {
@@ -22,6 +23,7 @@ absl::StatusOr<std::unique_ptr<Supplier>> Supplier::Make(uint64_t number, const 
   std::unique_ptr<Supplier> supplier(new Supplier(number, host, trainer, surroundings));
   PENSTOCK_ASSIGN_OR_RETURN(supplier->host_, Host::Make(host.process, events, start_timeout));
   const HostPage& page = supplier->host_->page();
+  PENSTOCK_FAILPOINT_RETURN("python.before_host_page_sent");
   PENSTOCK_RETURN_IF_ERROR(supplier->Send(
       host.peer, shm::DoorwayKind::kHostPage, HostPage::kBytes,
       {page.memory().get(), page.event_to_host().get(), page.event_to_daemon().get()}));
@@ -55,11 +57,18 @@ absl::Status Supplier::WorkerEntered(const Newcomer& worker) {
                             host_->WorkerEntered(*worker.worker, worker.process));
   workers_.emplace(worker.peer, *worker.worker);
   shown_[worker.worker->place].pid = worker.pid;
-  const absl::Status sent = Send(worker.peer, shm::DoorwayKind::kChannel, ChannelEndpoint::kBytes,
-                                 {channel->memory().get(), channel->event_to_worker().get(),
-                                  channel->event_to_daemon().get()});
+  const absl::Status sent = SendChannel(worker.peer, *channel);
   if (!sent.ok()) host_->WorkerLeft(*worker.worker);
   return sent;
+}
+
+absl::Status Supplier::SendChannel(uint64_t peer, const ChannelEndpoint& channel) const {
+  PENSTOCK_FAILPOINT_RETURN("python.before_channel_sent");
+  PENSTOCK_RETURN_IF_ERROR(Send(
+      peer, shm::DoorwayKind::kChannel, ChannelEndpoint::kBytes,
+      {channel.memory().get(), channel.event_to_worker().get(), channel.event_to_daemon().get()}));
+  PENSTOCK_FAILPOINT("python.channel_sent");
+  return absl::OkStatus();
 }
 
 bool Supplier::PeerLeft(uint64_t peer) {
@@ -79,13 +88,21 @@ void Supplier::SendAway() { surroundings_.close(peer_); }
 void Supplier::Submit(uint32_t place, const MakeItem& item, base::TimePoint now) {
   in_hand_.emplace(item.id, Given{.place = place, .in_stream = item.part.has_value()});
   const ChannelEndpoint::Worker at = {.place = place, .start = host_->StartAt(place)};
-  absl::Status sent = absl::UnavailableError("the worker has left");
-  for (const auto& [peer, worker] : workers_)
-    if (worker.place == at.place && worker.start == at.start)
-      sent = surroundings_.send_segment(peer, item.request.segment);
-  if (sent.ok()) return host_->Submit(place, item, now);
+  if (SendSegment(at, item.request.segment).ok()) {
+    host_->Submit(place, item, now);
+    PENSTOCK_FAILPOINT("python.batch_given");
+    return;
+  }
   host_->WorkerLeft(at);
   unsent_.push_back({.id = item.id, .end = MakeEnd::kLost, .given = now, .ended = now});
+}
+
+absl::Status Supplier::SendSegment(const ChannelEndpoint::Worker& to, uint32_t segment) const {
+  PENSTOCK_FAILPOINT_RETURN("python.before_segment_sent");
+  for (const auto& [peer, worker] : workers_)
+    if (worker.place == to.place && worker.start == to.start)
+      return surroundings_.send_segment(peer, segment);
+  return absl::UnavailableError("the worker has left");
 }
 
 void Supplier::GiveRoom(uint32_t place, uint64_t id, uint64_t granted, base::TimePoint now) {
@@ -101,9 +118,17 @@ void Supplier::Collect(base::TimePoint now, MakerNews& news) {
     news.needs.push_back({.need = need, .host = number_, .place = place});
   for (const PyWorkerDeath& death : own.deaths) NoteDeath(death, news);
   if (!is_gone()) return;
-  // Nothing more will be said about its workers.
-  for (auto& [place, results] : std::exchange(dead_, {}))
-    for (MakeResult& result : results) Report(std::move(result), {.how = WhyGone()}, news);
+  // Nothing more will be said about its workers. A host that ends in order kills them before it is
+  // gone itself, so no batch is to blame.
+  for (auto& [place, results] : std::exchange(dead_, {})) {
+    for (MakeResult& result : results) {
+      if (result.end == MakeEnd::kStrike) {
+        result.end = MakeEnd::kLost;
+        result.row.reset();
+      }
+      Report(std::move(result), {.how = WhyGone()}, news);
+    }
+  }
 }
 
 // What ended with the worker waits for its host's words if these are to be passed on.
@@ -162,6 +187,7 @@ void Supplier::Report(MakeResult result, const PyWorkerDeath& death, MakerNews& 
 }
 
 void Supplier::NoteDeath(const PyWorkerDeath& death, MakerNews& news) {
+  PENSTOCK_FAILPOINT("python.worker_died");
   last_deaths_[death.place] = HowAndWords(death);
   news.deaths.push_back(
       {.place = death.place, .pid = death.pid, .how = death.how, .words = death.words});

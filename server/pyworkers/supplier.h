@@ -43,7 +43,6 @@ class Supplier {
   bool is_gone() const { return host_->is_gone() || !host_->failure().ok(); }
   // Neither it nor its workers are left, and all results were collected.
   bool is_over() const { return host_->is_over() && in_hand_.empty(); }
-  bool is_idle() const { return in_hand_.empty(); }
   // Why it is gone, as far as known, with how its last worker ended. Printable.
   std::string WhyGone() const;
 
@@ -91,6 +90,8 @@ class Supplier {
         surroundings_(surroundings) {}
   absl::Status Send(uint64_t peer, shm::DoorwayKind kind, uint64_t bytes,
                     const std::vector<int>& fds) const;
+  absl::Status SendChannel(uint64_t peer, const ChannelEndpoint& channel) const;
+  absl::Status SendSegment(const ChannelEndpoint::Worker& to, uint32_t segment) const;
   void End(MakeResult result, MakerNews& news);
   void Report(MakeResult result, const PyWorkerDeath& death, MakerNews& news);
   void NoteDeath(const PyWorkerDeath& death, MakerNews& news);

@@ -44,6 +44,7 @@ struct Field {
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape = {};
   bool variable = false;
+  base::TargetSpec target = {};
 };
 // uint8, height × width × channels.
 struct ImageRowShape {

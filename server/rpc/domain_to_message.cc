@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "server/rpc/target_to_domain.h"
+
 namespace penstock::rpc {
 namespace {
 
@@ -65,6 +67,7 @@ void Fill(const Field& from, v1::Field& to) {
   to.set_dtype(EnumOf(from.type));
   to.mutable_shape()->Add(from.shape.begin(), from.shape.end());
   to.set_variable(from.variable);
+  if (from.target.kind != base::TargetKind::kNone) FillTarget(from.target, *to.mutable_target());
 }
 
 void Fill(const source::Tensor& from, const pool::SlotLayout& slot, v1::Tensor& to) {

@@ -1,10 +1,13 @@
 #include "server/rpc/message_to_domain.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/shm/protocol.h"
+#include "server/rpc/recipe_to_domain.h"
+#include "server/rpc/target_to_domain.h"
 #include "server/session/validate.h"
 
 namespace penstock::rpc {
@@ -44,18 +47,68 @@ decode::Spec CenterCropFrom(const v1::ResizeCenterCrop& crop) {
   return spec;
 }
 
+absl::StatusOr<base::Interpolation> InterpolationFrom(v1::Interpolation interpolation) {
+  switch (static_cast<int>(interpolation)) {
+    case v1::INTERPOLATION_NEAREST:
+      return base::Interpolation::kNearest;
+    case v1::INTERPOLATION_UNSPECIFIED:
+    case v1::INTERPOLATION_BILINEAR:
+      return base::Interpolation::kBilinear;
+    case v1::INTERPOLATION_BICUBIC:
+      return base::Interpolation::kBicubic;
+    case v1::INTERPOLATION_LANCZOS:
+      return base::Interpolation::kLanczos;
+    default:
+      return Wrong("feed.image.recipe.interpolation: got ", static_cast<int>(interpolation),
+                   "; upgrade the daemon if the client knows it");
+  }
+}
+
+decode::Spec WholeImageFrom(const v1::WholeImage& image) {
+  decode::Spec spec;
+  spec.geometry = decode::Geometry::kWhole;
+  spec.height = image.height();
+  spec.width = image.width();
+  return spec;
+}
+
+absl::StatusOr<decode::Spec> StartFrom(const v1::Recipe& recipe) {
+  switch (recipe.start_case()) {
+    case v1::Recipe::kRandomResizedCrop:
+      return RandomCropFrom(recipe.random_resized_crop());
+    case v1::Recipe::kResizeCenterCrop:
+      return CenterCropFrom(recipe.resize_center_crop());
+    case v1::Recipe::kWholeImage:
+      return WholeImageFrom(recipe.whole_image());
+    case v1::Recipe::START_NOT_SET:
+      break;
+  }
+  return Wrong(
+      "feed.image.recipe.start is missing; set random_resized_crop, resize_center_crop or "
+      "whole_image, or upgrade the daemon if the client set another");
+}
+
+absl::StatusOr<decode::Spec> DecodingFrom(const v1::Recipe& recipe) {
+  PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, StartFrom(recipe));
+  PENSTOCK_ASSIGN_OR_RETURN(spec.interpolation, InterpolationFrom(recipe.interpolation()));
+  PENSTOCK_ASSIGN_OR_RETURN(spec.recipe, RecipeFrom(recipe.steps()));
+  return spec;
+}
+
 absl::StatusOr<decode::Spec> GeometryFrom(const v1::ImageDecoding& image) {
   switch (image.geometry_case()) {
     case v1::ImageDecoding::kRandomResizedCrop:
       return RandomCropFrom(image.random_resized_crop());
     case v1::ImageDecoding::kResizeCenterCrop:
       return CenterCropFrom(image.resize_center_crop());
+    case v1::ImageDecoding::kRecipe:
+      return DecodingFrom(image.recipe());
     case v1::ImageDecoding::GEOMETRY_NOT_SET:
       break;
   }
   return Wrong(
-      "feed.image.geometry is missing; set random_resized_crop or resize_center_crop, or upgrade "
-      "the daemon if the client set another");
+      "feed.image.geometry is missing; set random_resized_crop, resize_center_crop or recipe, or "
+      "upgrade the daemon if the client set another");
 }
 
 absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
@@ -76,6 +129,7 @@ absl::StatusOr<decode::Spec> SpecFrom(const v1::ImageDecoding& image) {
   spec.flip_probability = image.flip_probability();
   PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(image.color()));
   spec.exif = image.apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
+  spec.canvas = image.canvas() ? 1 : 0;
   return spec;
 }
 
@@ -84,8 +138,15 @@ absl::Status ReadDecoding(const v1::FeedSpec& feed, session::Request& request) {
                                                   : session::DecodingMode::kRequired;
   if (feed.has_image()) {
     PENSTOCK_ASSIGN_OR_RETURN(request.feed.decoding, SpecFrom(feed.image()));
+    for (const v1::MoreImage& more : feed.more_images()) {
+      PENSTOCK_ASSIGN_OR_RETURN(const decode::Spec spec, SpecFrom(more.image()));
+      request.feed.more_images.push_back(more.name());
+      request.feed.more_decodings.push_back(spec);
+    }
     return absl::OkStatus();
   }
+  if (feed.more_images_size() > 0)
+    return Wrong("feed.image is missing, although more_images is set");
   if (feed.image_by_default())
     return Wrong("feed.image is missing, although image_by_default is set");
   request.decoding_mode = session::DecodingMode::kNone;
@@ -149,7 +210,8 @@ absl::Status ReadPython(const v1::PythonFeed& python, session::Request& request)
   if (python.max_batch_bytes() != 0) feed.max_batch_bytes = python.max_batch_bytes();
   request.feed.python = feed;
   request.python_workers = {.count = python.workers(),
-                            .timeout = std::chrono::milliseconds(python.timeout_ms())};
+                            .timeout = std::chrono::milliseconds(python.timeout_ms()),
+                            .keep = python.keep_workers()};
   return absl::OkStatus();
 }
 
@@ -161,9 +223,10 @@ absl::Status ReadFeed(const v1::FeedSpec& feed, session::Request& request) {
   request.feed.seed = feed.seed();
   PENSTOCK_RETURN_IF_ERROR(ReadDecoding(feed, request));
   if (feed.has_python()) PENSTOCK_RETURN_IF_ERROR(ReadPython(feed.python(), request));
-  for (const v1::FieldRequest& field : feed.fields())
-    request.fields.push_back(
-        {.name = field.name(), .most = field.max_length(), .as_stored = field.as_stored()});
+  for (const v1::FieldRequest& field : feed.fields()) {
+    PENSTOCK_ASSIGN_OR_RETURN(source::FieldRequest wanted, FieldRequestFrom(field));
+    request.fields.push_back(std::move(wanted));
+  }
   return absl::OkStatus();
 }
 

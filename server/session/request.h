@@ -45,6 +45,7 @@ struct PythonFeed {
 struct PythonWorkers {
   uint32_t count = 1;
   base::Duration timeout{};  // for a sample, or to collate a batch; 0: the longest
+  bool keep = false;         // for a while once the last session is closed
 };
 
 // Options that belong to the feed. Sessions share batches only if they agree in all of these.
@@ -54,7 +55,10 @@ struct FeedOptions {
   plan::Windows windows = {};  // for kShuffledInWindows; shard_samples 0: the dataset's own shards
   std::optional<plan::Range> range = {};  // unset: all samples that the dataset's name stands for
   uint64_t seed = 0;
-  decode::Spec decoding = {};             // for encoded samples
+  decode::Spec decoding = {};  // for encoded samples
+  // Further images of each encoded sample: the names of their tensors, and how each is decoded.
+  std::vector<std::string> more_images = {};
+  std::vector<decode::Spec> more_decodings = {};
   std::optional<PythonFeed> python = {};  // set for Python datasets, and for no others
   bool operator==(const FeedOptions&) const = default;
 };

@@ -7,14 +7,12 @@
 #include "common/shm/control_page.h"
 #include "common/shm/python_host.h"
 #include "server/pool/slot_layout.h"
+#include "server/session/targets.h"
+#include "server/session/wrong.h"
+#include "server/source/core/stored_images.h"
 
 namespace penstock::session {
 namespace {
-
-template <typename... Words>
-absl::Status Wrong(const Words&... words) {
-  return absl::InvalidArgumentError(absl::StrCat(words...));
-}
 
 // ---- The request alone ----
 
@@ -44,9 +42,40 @@ absl::Status CheckRange(const std::optional<plan::Range>& range) {
                ", got ", range->count, " from ", range->first, " on");
 }
 
+// All images of a sample are made of the same decoded pixels.
+absl::Status CheckMoreImage(const FeedOptions& feed, size_t place) {
+  const std::string field = absl::StrCat("feed.more_images[", place, "]");
+  const std::string& name = feed.more_images[place];
+  if (name.empty()) return Wrong(field, ".name is missing");
+  PENSTOCK_RETURN_IF_ERROR(CheckText(absl::StrCat(field, ".name"), name, kMaxNameBytes));
+  const auto begin = feed.more_images.begin();
+  if (name == source::kImage || std::count(begin, feed.more_images.end(), name) > 1)
+    return Wrong(field, ".name: '", name,
+                 "' is the name of another image; choose names that differ");
+  const decode::Spec& decoding = feed.more_decodings[place];
+  PENSTOCK_RETURN_IF_ERROR(
+      base::Annotate(decode::Validate(decoding), absl::StrCat(field, ".image")));
+  if (decoding.canvas != 0 || feed.decoding.canvas != 0)
+    return Wrong(field, ".image: a canvas is for sessions with one image of each sample");
+  if (decoding.color == feed.decoding.color && decoding.exif == feed.decoding.exif)
+    return absl::OkStatus();
+  return Wrong(field, ".image: color and apply_exif_orientation must be those of feed.image");
+}
+
+absl::Status CheckMoreImages(const FeedOptions& feed) {
+  if (feed.more_images.size() > kMaxMoreImages)
+    return Wrong("feed.more_images: wanted at most ", kMaxMoreImages, ", got ",
+                 feed.more_images.size());
+  for (size_t i = 0; i < feed.more_images.size(); ++i) {
+    PENSTOCK_RETURN_IF_ERROR(CheckMoreImage(feed, i));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDecoding(const Request& request) {
   if (request.decoding_mode == DecodingMode::kNone) return absl::OkStatus();
-  return base::Annotate(decode::Validate(request.feed.decoding), "feed.image");
+  PENSTOCK_RETURN_IF_ERROR(base::Annotate(decode::Validate(request.feed.decoding), "feed.image"));
+  return CheckMoreImages(request.feed);
 }
 
 absl::Status CheckSizes(const Request& request) {
@@ -146,8 +175,23 @@ absl::Status CheckMade(const Target& target, const Request& request) {
   return absl::OkStatus();
 }
 
-bool IsEncoded(const Target& target) {
-  return target.dataset.storage() == source::Storage::kEncoded;
+// Whether workers decode the samples.
+bool IsEncoded(const Target& target, const Request& request) {
+  return target.dataset.storage() == source::Storage::kEncoded ||
+         DecodesStoredImages(target.dataset, request);
+}
+
+// Stored images come with their labels alone. Those of one channel are decoded as gray ones.
+absl::Status FitStoredImages(const Target& target, Request& request) {
+  if (!DecodesStoredImages(target.dataset, request)) return absl::OkStatus();
+  if (!request.fields.empty())
+    return Wrong("feed.fields: wanted none, because the images of dataset '", request.dataset_name,
+                 "' (", target.dataset.kind(),
+                 ") are stored rows; request no decoding with fields");
+  if (source::StoredImages(target.dataset)->channels != 1) return absl::OkStatus();
+  request.feed.decoding.color = decode::Color::kGray;
+  for (decode::Spec& decoding : request.feed.more_decodings) decoding.color = decode::Color::kGray;
+  return absl::OkStatus();
 }
 
 bool IsSynthetic(const Target& target) {
@@ -155,13 +199,17 @@ bool IsSynthetic(const Target& target) {
 }
 
 absl::Status CheckMode(const Target& target, const Request& request) {
-  if (IsEncoded(target) && request.decoding_mode == DecodingMode::kNone)
+  if (!IsEncoded(target, request) && !request.feed.more_images.empty())
+    return Wrong("feed.more_images: wanted none, because the rows of dataset '",
+                 request.dataset_name, "' (", target.dataset.kind(), ") need no decoding");
+  if (IsEncoded(target, request) && request.decoding_mode == DecodingMode::kNone)
     return Wrong("dataset '", request.dataset_name,
                  "' has images, which must be decoded: set a crop; it has no rows as they "
                  "are stored");
-  if (!IsEncoded(target) && request.decoding_mode == DecodingMode::kRequired)
+  if (!IsEncoded(target, request) && request.decoding_mode == DecodingMode::kRequired)
     return Wrong("dataset '", request.dataset_name, "' (", target.dataset.kind(),
-                 ") has rows that need no decoding: request no crop, flip or other decoding");
+                 ") has rows that are no images of bytes and need no decoding: request no crop, "
+                 "flip or other decoding");
   return absl::OkStatus();
 }
 
@@ -220,37 +268,32 @@ absl::Status FitShare(const Target& target, Request& request) {
                " ranks leave none for it; use smaller batches, fewer ranks, or pad");
 }
 
-// A field that holds positions in the image is wrong if the image is cropped at random.
-absl::Status CheckPlaced(const Target& target, const Request& request,
-                         const source::Selection& selection) {
-  const decode::Spec& decoding = request.feed.decoding;
-  const bool random =
-      decoding.geometry == decode::Geometry::kRandomResizedCrop || decoding.flip_probability > 0;
-  if (!IsEncoded(target) || !random) return absl::OkStatus();
-  const std::vector<source::SampleField> fields = target.dataset.fields();
-  for (size_t i = 0; i < selection.fields.size(); ++i) {
-    if (!fields[selection.fields[i]].placed || request.fields[i].as_stored) continue;
-    return Wrong(
-        "'", request.fields[i].name,
-        "' holds positions in the image, and a random crop or flip changes the image but not "
-        "it; request a center crop without a flip, or the field as it is "
-        "stored (as_stored)");
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<source::Selection> SelectFields(const Target& target, const Request& request) {
+  if (DecodesStoredImages(target.dataset, request)) return source::Selection();
   absl::StatusOr<source::Selection> selection = target.dataset.Select(request.fields);
   if (!selection.ok())
     return base::Annotate(selection.status(), absl::StrCat("dataset '", request.dataset_name, "'"));
-  PENSTOCK_RETURN_IF_ERROR(CheckPlaced(target, request, *selection));
-  if (IsEncoded(target) || IsMade(target) || !selection->layout.blocks.empty()) return selection;
+  PENSTOCK_RETURN_IF_ERROR(
+      FitTargets(request, target.dataset.fields(), IsEncoded(target, request), *selection));
+  for (const source::FieldRequest& field : request.fields) {
+    const std::vector<std::string>& images = request.feed.more_images;
+    if (std::find(images.begin(), images.end(), field.name) != images.end())
+      return Wrong("feed.more_images: '", field.name, "' is the name of a field, too");
+    if (request.feed.decoding.canvas != 0 && field.name == source::kImageSize)
+      return Wrong("feed.fields: '", field.name, "' is what images on a canvas have themselves");
+  }
+  if (IsEncoded(target, request) || IsMade(target) || !selection->layout.blocks.empty())
+    return selection;
   return Wrong("the samples of dataset '", request.dataset_name,
                "' have no fixed-size field; name the wanted variable-length fields, and "
                "the maximum number of elements of each");
 }
 
 }  // namespace
+
+bool DecodesStoredImages(const source::Dataset& dataset, const Request& request) {
+  return request.decoding_mode == DecodingMode::kRequired && source::StoredImages(dataset);
+}
 
 absl::Status CheckText(absl::string_view field, absl::string_view text, size_t max_bytes) {
   if (text.size() > max_bytes)
@@ -286,6 +329,7 @@ absl::StatusOr<source::Selection> Fit(const Target& target, Request& request) {
   PENSTOCK_RETURN_IF_ERROR(CheckMade(target, request));
   PENSTOCK_RETURN_IF_ERROR(CheckMode(target, request));
   PENSTOCK_RETURN_IF_ERROR(FitRange(target, request));
+  PENSTOCK_RETURN_IF_ERROR(FitStoredImages(target, request));
   PENSTOCK_RETURN_IF_ERROR(FitWindows(target, request));
   PENSTOCK_RETURN_IF_ERROR(FitSynthetic(target, request));
   if (target.given != nullptr)

@@ -21,11 +21,16 @@ namespace penstock::session {
 inline constexpr uint32_t kMaxBatchSize = 65'536;
 inline constexpr uint32_t kMaxWorldSize = 1'048'576;
 inline constexpr size_t kMaxNameBytes = 128;
+inline constexpr size_t kMaxMoreImages = 15;
 inline constexpr size_t kMaxFields = 32;          // per session
 inline constexpr size_t kMaxDatasetBytes = 4096;  // for a name or a path
 inline constexpr size_t kMaxReasonBytes = 512;
 inline constexpr uint64_t kMinMadeBytes = 4096;  // for a Python dataset's batches
 inline constexpr base::Duration kMaxPythonTimeout = std::chrono::hours(24);
+
+// Whether workers decode the dataset's stored rows, which are images of bytes, as if each were a
+// file.
+bool DecodesStoredImages(const source::Dataset& dataset, const Request& request);
 
 // Checks that a text can appear in logs and on terminals: at most `max_bytes`, no control
 // characters.

@@ -87,10 +87,11 @@ Fault ExampleSample::FillNumbers(const Feature& feature, const RecipeField& fiel
       field.kind == FeatureKind::kInts ? ReadInts(example, feature, ToNumbers<int64_t>(row.values))
                                        : ReadFloats(example, feature, ToNumbers<float>(row.values));
   if (!count.ok()) return Fault::kMalformed;
+  if (*count % field.per_item != 0) return Fault::kMalformed;
   if (!field.variable) return *count == field.most ? Fault::kNone : Fault::kMalformed;
   if (*count > field.most) return Fault::kTooLong;
   PutZeros(row.values.subspan(*count * base::ElementBytes(field.type)));
-  PutLength(*count, row.length);
+  PutLength(*count / field.per_item, row.length);
   return Fault::kNone;
 }
 

@@ -14,9 +14,10 @@ struct WireHeader {
 struct WireRecipeField {
   uint32_t kind, type, variable, name_bytes;
   uint64_t most, values, lengths;
+  uint32_t file, per_item;
 };
 static_assert(sizeof(WireHeader) == 16 && std::is_trivially_copyable_v<WireHeader>);
-static_assert(sizeof(WireRecipeField) == 40 && std::is_trivially_copyable_v<WireRecipeField>);
+static_assert(sizeof(WireRecipeField) == 48 && std::is_trivially_copyable_v<WireRecipeField>);
 
 absl::Status Wrong(absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat("not a recipe: ", why));
@@ -84,7 +85,11 @@ absl::Status Check(const WireRecipeField& field) {
   if (field.kind < 1 || field.kind > 3) return Wrong("a field of an unknown kind");
   if (field.type != static_cast<uint32_t>(ToType(kind))) return Wrong("a field of another type");
   if (field.variable > 1) return Wrong("a field that is neither variable nor not");
-  if (kind == FeatureKind::kBytes && field.variable == 0) return Wrong("bytes of a fixed length");
+  if (field.file > 1 || (field.file == 1 && (kind != FeatureKind::kBytes || field.variable != 0)))
+    return Wrong("a file that is no byte string");
+  if (kind == FeatureKind::kBytes && field.variable == 0 && field.file == 0)
+    return Wrong("bytes of a fixed length");
+  if (field.per_item < 1 || field.most % field.per_item != 0) return Wrong("a part of an item");
   if (field.most > kMaxFieldBytes / base::ElementBytes(ToType(kind)))
     return Wrong("a field of too many bytes");
   if (field.name_bytes > kLongestFeatureName) return Wrong("a field with too long a name");
@@ -124,7 +129,9 @@ void Write(const Recipe& recipe, std::span<std::byte> into) {
                                   .name_bytes = static_cast<uint32_t>(field.name.size()),
                                   .most = field.most,
                                   .values = field.values,
-                                  .lengths = field.lengths};
+                                  .lengths = field.lengths,
+                                  .file = field.file ? 1u : 0u,
+                                  .per_item = field.per_item};
     writer.Put(&wire, sizeof wire);
   }
   writer.Put(recipe.samples.data(), recipe.samples.size() * sizeof(uint64_t));
@@ -148,6 +155,8 @@ absl::StatusOr<Recipe> ReadRecipe(std::span<const std::byte> bytes) {
     recipe.fields.push_back({.kind = static_cast<FeatureKind>(wire.kind),
                              .type = static_cast<base::DType>(wire.type),
                              .variable = wire.variable != 0,
+                             .file = wire.file != 0,
+                             .per_item = wire.per_item,
                              .most = wire.most,
                              .values = wire.values,
                              .lengths = wire.lengths});

@@ -39,6 +39,9 @@ struct RecipeField {
   // False: each sample has exactly `most` elements. True: it has at most `most`; the rest of the
   // row is filled with zeros, and the number of elements is written to `lengths` as an int32.
   bool variable = false;
+  // A byte string that the caller decodes (a mask): nothing is written to the row.
+  bool file = false;
+  uint32_t per_item = 1;  // elements; of a variable field, `lengths` counts items
   uint64_t most = 0;
   // Offsets in the segment for the first sample. The next sample's follow directly.
   uint64_t values = 0, lengths = 0;

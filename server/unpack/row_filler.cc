@@ -45,6 +45,7 @@ absl::StatusOr<RowFiller::Filled> RowFiller::Fill(const Recipe& recipe,
   PENSTOCK_RETURN_IF_ERROR(CheckSamples(recipe, samples.size()));
   PENSTOCK_RETURN_IF_ERROR(CheckTargets(recipe, segment.size()));
   Filled filled;
+  files_.clear();
   for (const uint64_t bytes : recipe.samples) {
     if (bytes > 0)
       filled.fault = FillRow(recipe, filled.row, samples.first(bytes), segment, filled.image);
@@ -52,6 +53,7 @@ absl::StatusOr<RowFiller::Filled> RowFiller::Fill(const Recipe& recipe,
     samples = samples.subspan(bytes);
     ++filled.row;
   }
+  filled.files = files_;
   return filled;
 }
 
@@ -67,6 +69,12 @@ base::Fault RowFiller::FillRow(const Recipe& recipe, uint32_t row,
     image = found.bytes;
   }
   for (const RecipeField& field : recipe.fields) {
+    if (field.file) {
+      const ExampleSample::Image found = sample_.FindImage(field.name);
+      if (found.fault != base::Fault::kNone) return base::Fault::kMalformed;
+      files_.push_back(found.bytes);
+      continue;
+    }
     ExampleSample::FieldRow into = {
         .values = segment.subspan(field.values + row * field.row_bytes(), field.row_bytes())};
     if (field.variable)

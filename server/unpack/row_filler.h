@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/base/fault.h"
 #include "common/base/status.h"
@@ -22,6 +23,8 @@ class RowFiller {
     uint32_t row = 0;
     // The sample's image, which the caller decodes; empty if the recipe names none.
     std::span<const std::byte> image = {};
+    // The files among the fields of a sample with an image, in the fields' order.
+    std::span<const std::span<const std::byte>> files = {};
   };
   // Writes nothing outside of `segment`. Skips samples of 0 bytes, whose rows are already filled.
   // **Requires**: `segment` is aligned for any type.
@@ -35,6 +38,7 @@ class RowFiller {
                       std::span<std::byte> segment, std::span<const std::byte>& image);
 
   ExampleSample sample_;
+  std::vector<std::span<const std::byte>> files_;
 };
 
 }  // namespace penstock::unpack

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +29,16 @@ struct WorkItem {
   decode::DrawKey key = {};
   uint32_t segment = 0;     // as given to AddSegment
   uint64_t row_offset = 0;  // in the segment; decode::RowBytes(spec) bytes are written there
+  // The sample is a stored row, which is read as an image (source/core/stored_images.h).
+  bool stored_image = false;
+  // Further rows of the same image, each with its own place in the segment. The specs must live as
+  // long as `dataset`.
+  std::span<const decode::Spec> more_specs = {};
+  std::vector<uint64_t> more_offsets = {};
+  std::optional<uint64_t> size_offset = {};  // in the segment, of the image's height and width
   // The fields: the first row of each block of the selection, which the queue's reader fills, or a
-  // worker if they are packed in the sample. A run's other rows follow directly.
+  // worker if they are packed in the sample. A run's other rows follow directly. A worker moves
+  // those that are targets (Selection::targets), and fills masks.
   const source::Selection* selection = nullptr;  // null: none; must live as long as `dataset`
   std::vector<std::byte*> field_rows = {};
   const std::byte* row = nullptr;  // row_offset in the same mapping; set if there are fields

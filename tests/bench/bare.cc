@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "common/base/aligned_buffer.h"
 #include "server/decode/core/placement.h"
 #include "server/decode/jpeg/jpeg_errors.h"
-#include "server/decode/resample/aligned_buffer.h"
 #include "server/decode/resample/taps.h"
 
 namespace penstock::decode {
@@ -36,7 +36,7 @@ struct BareDecoder::State {
   jpeg_decompress_struct info{};
   Taps x_taps;
   Taps y_taps;
-  AlignedBuffer row;
+  base::AlignedBuffer row;
 };
 
 BareDecoder::BareDecoder() : state_(std::make_unique<State>()) {}
@@ -72,8 +72,8 @@ void BareDecoder::State::ReadHeader(std::span<const std::byte> file) {
 Box BareDecoder::State::WindowFor(const Spec& spec, const DrawKey& key) {
   const Placement placement = Place(spec, DrawFor(spec, key, info.image_width, info.image_height));
   if (spec.geometry == Geometry::kRandomResizedCrop) return placement.crop;
-  x_taps.Compute(placement.x);
-  y_taps.Compute(placement.y);
+  x_taps.Compute(placement.x, placement.interpolation);
+  y_taps.Compute(placement.y, placement.interpolation);
   return {placement.crop.x + x_taps.needed().first, placement.crop.y + y_taps.needed().first,
           x_taps.needed().count, y_taps.needed().count};
 }

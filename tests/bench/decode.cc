@@ -1,5 +1,5 @@
 // decode: from a file's bytes to a row on one core, compared with libjpeg-turbo alone on the same
-// rows and columns, and with Pillow on the same crops.
+// rows and columns, and with Pillow on the same crops; and what recipes of transforms add.
 #include <algorithm>
 
 #include "server/decode/decoder.h"
@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kGoalOfBare = 0.88;
 constexpr double kGoalOfPillow = 2.0;
+constexpr double kGoalOfPolicy = 0.65;
 constexpr size_t kMostPhotographs = 256;
 constexpr uint64_t kSeed = 1;
 
@@ -29,6 +30,44 @@ decode::Spec TrainingSpec() {
   decode::Spec spec;
   spec.flip_probability = 0.5;
   return spec;
+}
+
+struct NamedRecipe {
+  const char* name;
+  double goal;  // of the rate without it; 0: none
+  augment::TransformRecipe recipe;
+};
+
+augment::Step StepOf(augment::Op op, std::initializer_list<double> args, double probability = 1) {
+  augment::Step step;
+  step.op = op;
+  step.probability = probability;
+  std::copy(args.begin(), args.end(), step.args);
+  return step;
+}
+
+augment::TransformRecipe RecipeOf(std::initializer_list<augment::Step> steps) {
+  augment::TransformRecipe recipe;
+  std::copy(steps.begin(), steps.end(), recipe.steps);
+  recipe.count = static_cast<uint32_t>(steps.size());
+  return recipe;
+}
+
+std::vector<NamedRecipe> Recipes() {
+  using augment::Op;
+  augment::Step mix = StepOf(Op::kAugMix, {3, 3, -1, 1});
+  mix.interpolation = static_cast<uint8_t>(augment::Sampling::kBilinear);
+  mix.flags = augment::kAllOps;
+  return {
+      {"RandAugment", kGoalOfPolicy, RecipeOf({StepOf(Op::kRandAugment, {2, 9, 31})})},
+      {"TrivialAugmentWide", kGoalOfPolicy, RecipeOf({StepOf(Op::kTrivialAugmentWide, {31})})},
+      {"AutoAugment", kGoalOfPolicy, RecipeOf({StepOf(Op::kAutoAugment, {})})},
+      {"AugMix", 0, RecipeOf({mix})},
+      {"ColorJitter, RandomGrayscale and GaussianBlur of SimCLR", 0,
+       RecipeOf({StepOf(Op::kColorJitter, {0.2, 1.8, 0.2, 1.8, 0.2, 1.8, -0.2, 0.2}, 0.8),
+                 StepOf(Op::kGrayscale, {}, 0.2),
+                 StepOf(Op::kGaussianBlur, {23, 23, 0.1, 2.0}, 0.5)})},
+  };
 }
 
 // One image to decode: its bytes and its random draw.
@@ -56,6 +95,12 @@ class DecodeBench {
 
   absl::StatusOr<double> Rows() {
     return Rate([this](const Task& task) { return Row(task); });
+  }
+  absl::StatusOr<double> RowsWith(const augment::TransformRecipe& recipe) {
+    decode::Spec spec = spec_;
+    spec.recipe = recipe;
+    return Rate(
+        [&](const Task& task) { return decoder_.DecodeRow(task.file, spec, task.key, row_); });
   }
   absl::StatusOr<double> Bare() {
     return Rate([this](const Task& task) { return bare_.DecodeCrop(task.file, spec_, task.key); });
@@ -108,7 +153,18 @@ void Compare(const std::vector<double>& medians, Result& result) {
                                   .goal_ratio = goal_ratio});
   };
   add("bare libjpeg-turbo, the same rows and columns", medians[1], kGoalOfBare);
-  if (medians.size() > 2) add("Pillow, the same crops", medians[2], kGoalOfPillow);
+  const std::vector<NamedRecipe> recipes = Recipes();
+  if (medians.size() > 2 + recipes.size()) {
+    add("Pillow, the same crops", medians.back(), kGoalOfPillow);
+  }
+  for (size_t i = 0; i < recipes.size(); ++i) {
+    result.comparisons.push_back({.name = recipes[i].name,
+                                  .against = "the same without transforms",
+                                  .unit = "images/s of a core",
+                                  .figure = medians[2 + i],
+                                  .reference = medians[0],
+                                  .goal_ratio = recipes[i].goal});
+  }
 }
 
 }  // namespace
@@ -133,6 +189,10 @@ absl::StatusOr<Result> RunDecode(const Arguments& arguments) {
         "ones; use --data to compare with it");
   }
   std::vector<Run> runs = {[&] { return bench.Rows(); }, [&] { return bench.Bare(); }};
+  const std::vector<NamedRecipe> recipes = Recipes();
+  for (const NamedRecipe& each : recipes) {
+    runs.push_back([&] { return bench.RowsWith(each.recipe); });
+  }
 
   const auto pillow = Pillow::Start(bench.spec(), CropsOf(bench, photographs.dataset()));
   if (pillow.ok()) {

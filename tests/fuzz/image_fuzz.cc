@@ -30,6 +30,7 @@ decode::Spec SpecOf(std::span<const uint8_t> prefix) {
   spec.flip_probability = prefix[5] / 255.0;
   spec.color = prefix[6] % 2 == 1 ? decode::Color::kGray : decode::Color::kRgb;
   spec.exif = prefix[6] / 2 % 2 == 1 ? decode::Exif::kApply : decode::Exif::kIgnore;
+  spec.interpolation = static_cast<penstock::base::Interpolation>(prefix[6] / 4 % 4);
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/base/check.h"
+#include "server/indexer/wire/annotations.h"
 #include "server/indexer/wire/checks.h"
 #include "server/indexer/wire/results.h"
 
@@ -58,6 +59,17 @@ void CheckShard(const source::ScannedShard& shard) {
   }
 }
 
+// `notes`: as in TakeAnnotations.
+void CheckObjects(std::span<const std::byte> answer, uint64_t notes) {
+  Bytes bytes(answer);
+  Counted memory;
+  const auto all = TakeAnnotations(bytes, kFileBytes, notes, memory);
+  if (!all.ok() || !CheckAnnotations(*all, notes).ok()) return;
+  for (const source::ObjectColumn& column : all->columns)
+    PENSTOCK_CHECK(column.values.size() ==
+                   all->objects() * source::BytesOf(column.what, all->points));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -70,6 +82,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto scanned = TakeScanned(shard, kFileBytes, memory);
   if (scanned.ok() && CheckTar(*scanned, kFileBytes).ok()) CheckShard(*scanned);
   if (scanned.ok()) (void)CheckRecords(*scanned, kFileBytes);
+  CheckObjects(all, 0);
+  CheckObjects(all, 1);
   Bytes npy(all), tokens(all), idx(all), megatron(all);
   if (const auto header = TakeNpy(npy); header.ok()) (void)CheckNpy(*header);
   if (const auto found = TakeTokens(tokens);

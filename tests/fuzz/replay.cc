@@ -2,6 +2,7 @@
 // in a folder that is one.
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,21 +19,30 @@ void Take(const std::filesystem::path& path) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
 }
 
+// Returns the number of files.
+size_t TakeAll(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(path)) {
+    Take(path);
+    return 1;
+  }
+  size_t taken = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    Take(entry.path());
+    ++taken;
+  }
+  return taken;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  size_t taken = 0;
-  for (int i = 1; i < argc; ++i) {
-    if (!std::filesystem::is_directory(argv[i])) {
-      Take(argv[i]);
-      ++taken;
-      continue;
-    }
-    for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
-      Take(entry.path());
-      ++taken;
-    }
+  try {
+    size_t taken = 0;
+    for (int i = 1; i < argc; ++i) taken += TakeAll(argv[i]);
+    std::printf("%zu inputs\n", taken);
+    return taken > 0 ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "replay: %s\n", error.what());
+    return 1;
   }
-  std::printf("%zu inputs\n", taken);
-  return taken > 0 ? 0 : 1;
 }

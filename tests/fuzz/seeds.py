@@ -81,10 +81,66 @@ def megatron():
         yield name + "_modes", size + index + bytes(count)
 
 
+def cifar():
+    """A batch of one image, and pickles that CIFAR's files never have."""
+    def text(word):
+        return b"U" + bytes([len(word)]) + word + b"q\1"
+    array = (b"cnumpy.core.multiarray\n_reconstruct\nq\7cnumpy\nndarray\nq\x08K\0\x85q\x09U\1b\x87q\x0aRq\x0b(K\1K\1M\0\x0c\x86"
+             b"q\x0ccnumpy\ndtype\nq\x0dU\2u1K\0K\1\x87Rq\x0e(K\3U\1|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\0tb\x89"
+             b"T\0\x0c\0\0" + bytes(range(256)) * 12 + b"tb")
+    yield "ten", b"\x80\2}q\0(" + text(b"labels") + b"]q\2K\6a" + text(b"data") + array + b"u."
+    yield "hundred", (b"\x80\2}q\0(" + text(b"fine_labels") + b"](K\x63e" + text(b"coarse_labels") + b"](K\x13e"
+                      + text(b"data") + array + b"u.")
+    yield "call", b"\x80\2cos\nsystem\nU\4true\x85R."
+    yield "nested", b"\x80\2)" + b"\x85" * 1000 + b"."
+
+
+def lists():
+    yield "headed", b'path,label,x\r\n"a ""b"".jpg",cat,1\r\n\r\nc.jpg,dog,2.5\r\n'
+    yield "plain", b"a.jpg,3,-1\nb.png,0,9223372036854775807\n"
+    yield "tabs", b"\xef\xbb\xbfpath\tlabel\nd/a.jpg\t7\n"
+    yield "json", b'{"path": "a.jpg", "label": "x", "n": 1e3, "z": [null, {"a": 1}]}\n{"z": 0, "n": 2, "label": "y", "path": "b"}'
+    yield "nested", b"[" * 300
+    yield "quotes", b'a.jpg,"b\n'
+
+
+def coco():
+    persons = (b'"categories": [{"id": 1, "name": "person", "keypoints": ["nose", "left_eye", "right_eye"]}, '
+              b'{"id": 7, "name": "cat"}]')
+    images = b'"images": [{"id": 9, "file_name": "s/b.jpg", "height": 4}, {"file_name": "a.jpg", "id": 2}]'
+    one = (b'{"id": 1, "image_id": 9, "category_id": 1, "bbox": [1, 2.5, 3, 4], "area": 12, "iscrowd": 0, '
+           b'"segmentation": [[1, 2, 3, 4]], "keypoints": [1, 2, 2, 3, 4, 1, 0, 0, 0]}')
+    two = (b'{"id": 2, "image_id": 2, "category_id": 7, "bbox": [0, 0, 1e1, 1], "area": 1.5, "iscrowd": 1, '
+           b'"segmentation": {"counts": [1, 2], "size": [3, 4]}}')
+    yield "both", b'{"info": {}, "annotations": [' + one + b", " + two + b"], " + images + b", " + persons + b"}"
+    yield "images_only", b"{" + images + b', "annotations": []}'
+    yield "nested", b'{"images": ' + b"[" * 300
+
+
+def notes():
+    yield "yolo", b"0 0.5 0.5 1 1\r\n\n12 0.25 1e-2 0 .125"
+    yield "polygon", b"0 0.1 0.1 0.2 0.1 0.2 0.2\n"
+    box = b"<bndbox><xmin>1</xmin><ymin>2.5</ymin><xmax>30</xmax><ymax>40</ymax></bndbox>"
+    yield "voc", (b'<?xml version="1.0"?><annotation><size><width>9</width></size><object><name>cat</name>'
+                  b"<part><name>head</name>" + box + b"</part><difficult>1</difficult><truncated>0</truncated>"
+                  + box + b"</object></annotation>")
+    yield "doctype", b'<!DOCTYPE a [<!ENTITY b "c">]><annotation>&b;</annotation>'
+    yield "batch", struct.pack("<QQII", 1, 3, 2, 9) + b"dog" + b"/a" + b"0 0 0 0 0"
+    yield "lines", b"2007_000032\nb c\n"
+    yield "yaml_list", b"train: x\nnames: [a, 'b c', \"d\"] # three\nnc: 3\n"
+    yield "yaml_numbers", b"names:\n  0: person\n  1: bicycle\n"
+
+
 def array_text():
+    yield "pairs", b"pairs:images=/i,masks=/m,image_suffix=.jpg,mask_suffix=_x.png,split=/s.txt,missing=skip"
+    yield "coco", b"coco:annotations=/a.json,images=/i,empty=skip,labels=contiguous,crowd=skip"
+    yield "voc", b"voc:/d/VOC2012,split=train,set=Main,names=/n.txt"
+    yield "yolo", b"yolo:images=/d/images/train,labels=/l,names=/data.yaml"
     yield "npy", b"npy:image=/data/x.npy,label=/data/y.npy"
     yield "tokens", (b"tokens:/a.bin,/b.bin,length=1024,stride=512,dtype=uint16,vocabulary=50257,"
                      b"format=llm.c,documents=false")
+    yield "list", b"list:/d/x.csv,path=0,label=l,root=/r,header=no,labels=texts,reals=float32"
+    yield "folder", b"folder:/d,label=(.*)_[0-9]+[.]jpg"
     yield "documents", b"tokens:/a.idx,length=8,format=megatron,documents=true"
 
 
@@ -203,11 +259,14 @@ def indexer_answer():
     members = struct.pack("<6I", 1, 512, 0, 3, 512, 0)
     array = struct.pack("<10I", 2, 1, 4, *[0] * 7)
     yield "shard", head + struct.pack("<II", 0, 0) + extension + samples + members + array + struct.pack("<II", 1, 0)
+    objects = struct.pack("<3Q4I", 1, 5, 1, 2, 1, 0, 0) + struct.pack("<I", 0) + struct.pack("<qII", 9, 5, 1) + b"a.jpg"
+    yield "annotations", (objects + struct.pack("<I", 3) + b"cat" + struct.pack("<I4f", 0, 1, 2, 3, 4)
+                          + struct.pack("<Iq", 1, 7))
     yield "megatron", struct.pack("<IIQQ", 4, 0, 9, 2) + struct.pack("<QIIQII", 0, 5, 0, 10, 5, 1) + bytes(8)
 
 
-SEEDS = {"array_text": array_text, "exif": exif, "http2": http2, "http_request": http_request, "idx": idx,
-         "indexer_answer": indexer_answer, "image": image, "megatron": megatron, "npy": npy,
+SEEDS = {"array_text": array_text, "cifar": cifar, "coco": coco, "exif": exif, "http2": http2, "http_request": http_request, "idx": idx,
+         "indexer_answer": indexer_answer, "image": image, "list": lists, "megatron": megatron, "notes": notes, "npy": npy,
          "tar": tar, "tfrecord": tfrecord, "tokens": tokens, "wds_index": wds_index,
          "worker_input": worker_input,
          **daemon_seeds.SEEDS}

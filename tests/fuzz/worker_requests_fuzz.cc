@@ -62,6 +62,7 @@ struct Shared {
 workers::DecodeRequest WithSoundSpec(workers::DecodeRequest request) {
   request.spec = {};
   request.spec.height = request.spec.width = 32;
+  request.more_images = 0;  // whose specs are in the input
   return request;
 }
 

@@ -82,9 +82,10 @@ class MnistTest(support.FeedTest):
 
         self.assertEqual(loader.dataset.classes, [str(digit) for digit in range(10)])
 
-    def test_a_crop_of_rows_is_refused_in_words(self):
-        with self.assertRaisesRegex(penstock.InvalidArgument, "need no decoding|no decoding"):
-            next(iter(penstock.torch.DataLoader(IMAGES, transform=[penstock.RandomResizedCrop(20)])))
+    def test_images_are_cropped_and_turned_as_decoded_ones(self):
+        steps = [penstock.RandomCrop(28, padding=2), penstock.RandomRotation(10)]
+        with penstock.torch.DataLoader(IMAGES, batch_size=100, transform=steps) as loader:
+            self.assertEqual(next(iter(loader))["image"].shape, (100, 1, 28, 28))
 
 
 if __name__ == "__main__":

@@ -160,6 +160,73 @@ class PartsTest(unittest.TestCase):
             sampler = penstock.WeightedSampler(weights, 500, seed)
             self.assertEqual(list(sampler.draw(epoch)), specified(weights, 500, seed, epoch))
 
+    def test_the_other_orders_are_those_that_are_specified(self):
+        specified = support.draw()
+        repeated, grouped = specified["draw_repeated"], specified["draw_grouped"]
+        for samples, repetitions, seed, epoch in ((1000, 3, 0, 0), (256, 1, 7, 2), (100, 4, 2**63, 5)):
+            sampler = penstock.RepeatedSampler(samples, repetitions, seed=seed)
+            count = samples // 256 * 256 or samples
+            self.assertEqual(len(sampler), count)
+            self.assertEqual(list(sampler.draw(epoch)), repeated(samples, repetitions, count, seed, epoch))
+        lengths = [sample * 7919 % 97 for sample in range(1000)]
+        for batch_size, batches, size in ((8, None, 8 * 31), (300, None, 300), (10, 3, 30), (1, 1, 1)):
+            sampler = penstock.LengthGroupedSampler(lengths, batch_size, batches, seed=3)
+            self.assertEqual(list(sampler.draw(4)), grouped(lengths, size, 3, 4))
+        labels = ["a"] * 5 + ["b"]
+        self.assertEqual(list(penstock.ClassBalancedSampler(labels, 50, seed=2).draw(1)),
+                         specified["draw_weighted"]([1 / 5] * 5 + [1.0], 50, 2, 1))
+
+    def test_repeated_samples_come_in_a_row_and_at_most_that_often(self):
+        drawn = list(penstock.RepeatedSampler(range(512), repetitions=3))
+
+        self.assertEqual(len(drawn), 512)
+        self.assertEqual([drawn[at:at + 3] for at in range(0, 510, 3)], [[sample] * 3 for sample in drawn[:510:3]])
+        self.assertEqual(len(set(drawn)), 171)
+
+    def test_an_epoch_grouped_by_length_has_every_sample_the_longest_first_and_little_padding(self):
+        lengths = np.random.default_rng(0).integers(1, 500, 2000)
+        drawn = list(penstock.LengthGroupedSampler(lengths, 16))
+
+        self.assertEqual(sorted(drawn), list(range(2000)))
+        self.assertEqual(lengths[drawn[0]], lengths.max())
+        spread = [np.ptp(lengths[drawn[at:at + 16]]) for at in range(0, 2000, 16)]
+        self.assertLess(np.median(spread), 50)
+
+    def test_classes_come_equally_often_however_many_samples_they_have(self):
+        counts = collections.Counter(sample // 900 for sample in penstock.ClassBalancedSampler(
+            np.arange(1000) // 900, 20_000, seed=1))
+
+        self.assertAlmostEqual(counts[0] / 20_000, 0.5, delta=0.02)
+
+    def test_wrong_arguments_of_the_other_orders_are_refused_in_words(self):
+        for make, words in ((lambda: penstock.RepeatedSampler(0), "samples is 0"),
+                            (lambda: penstock.RepeatedSampler(4, 2, num_samples=9), "are only 8"),
+                            (lambda: penstock.ClassBalancedSampler([]), "got none"),
+                            (lambda: penstock.ClassBalancedSampler(3), "give one for each sample"),
+                            (lambda: penstock.ClassBalancedSampler([[1], [2]]), "are not classes"),
+                            (lambda: penstock.LengthGroupedSampler([1, "x"], 2), "sample 1: got 'x'"),
+                            (lambda: penstock.LengthGroupedSampler([1, float("nan")], 2), "sample 1: got nan"),
+                            (lambda: penstock.LengthGroupedSampler([1], 0), "batch_size is 0")):
+            with self.subTest(words=words), self.assertRaisesRegex(penstock.InvalidArgument, words):
+                make()
+
+    def test_the_other_orders_come_as_drawn_on_every_rank_and_after_resuming(self):
+        for sampler in (penstock.RepeatedSampler(DIGITS, 3), penstock.LengthGroupedSampler(list(range(DIGITS)), 20),
+                        penstock.ClassBalancedSampler(np.arange(DIGITS) % 7, 100)):
+            with self.subTest(type(sampler).__name__):
+                loader = self.loader("digits", 10, sampler=sampler)
+                self.assertEqual(self.ids(loader), list(sampler.draw(0)))
+                self.assertEqual(self.ids(loader), list(sampler.draw(1)))
+                ranks = [batch for rank in range(2)
+                         for batch in self.loader("digits", 10, sampler=sampler, rank=rank, world_size=2, dtype="float32")]
+                ranks.sort(key=lambda batch: batch.position.first)
+                self.assertEqual([int(sample) for batch in ranks for sample in batch.sample_ids], list(sampler.draw(0)))
+                begun = self.loader("digits", 10, sampler=sampler)
+                next(iter(begun))
+                resumed = self.loader("digits", 20, sampler=sampler)
+                resumed.load_state_dict(begun.state_dict())
+                self.assertEqual(self.ids(resumed), list(sampler.draw(0))[10:])
+
     def test_a_weighted_epoch_comes_as_drawn_on_every_rank_and_after_resuming(self):
         weights = np.where(np.arange(DIGITS) % 10 == 3, 1.0, 0.0)
         sampler = penstock.WeightedSampler(weights, 120, seed=9)

@@ -78,6 +78,15 @@ class PatienceTest(unittest.TestCase):
         for error in (self.unavailable, self.not_found, self.not_found, self.unavailable, self.unavailable):
             self.assertTrue(opening.may_pass(error, None))
 
+    def test_a_daemon_that_does_not_answer_is_asked_once_more_and_waited_for_if_it_is_gone_then(self):
+        silent = penstock.DeadlineExceeded("silent")
+        for client in (None, self.gone):
+            opening = _patience.Opening(served=False, addressed=True)
+            self.assertEqual([opening.may_pass(silent, client) for _ in range(2)], [True, False])
+            for gone in (self.unavailable, self.not_found):
+                opening = _patience.Opening(served=False, addressed=True)
+                self.assertTrue(all(opening.may_pass(error, None) for error in (silent, gone, gone, silent, gone)))
+
     def test_a_daemon_that_went_away_is_waited_for_but_not_a_dataset_that_is_not_there(self):
         for served in (True, False):
             opening = _patience.Opening(served=served, addressed=True)

@@ -71,19 +71,21 @@ Daemon::Daemon(Stage& stage, Storage& storage, const Options& options, feed::Sen
                .made = &python_.batches()},
               {}, std::move(send), [this] { return status(); }),
       deliveries_(core_, pool_, sessions_, segments_, statistics_, trace_) {
-  sessions_.WhenClosed([this](uint64_t id, TimePoint now) { hosts_.SessionClosed(id, now); });
+  sessions_.WhenClosed([this](uint64_t id, const feed::Feed& feed, TimePoint now) {
+    opener_.SessionClosed(id, feed, now);
+  });
 }
 
 // ---- The runner: as Engine ----
 
 bool Daemon::Pump() {
   TimePoint now = stage_.now();
-  drain_.Tick();
   bool busy = dispatch_.Collect(FillPath::kWorkers, now);
   busy |= dispatch_.Collect(FillPath::kPython, now);
   CheckFailedDatasets();
   promises_.CheckFailedFeeds();
   busy |= deliveries_.Listen(now);
+  drain_.Tick();  // between what was taken and what is announced
   busy |= dispatch_.GiveOut(now);
   busy |= deliveries_.Announce(now);
   return busy;

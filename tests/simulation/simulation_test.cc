@@ -84,6 +84,7 @@ Plan WithEnvironment(Plan plan) {
   plan.seed = FromEnvironment("PENSTOCK_SIMULATION_SEED").value_or(plan.seed);
   plan.samples = FromEnvironment("PENSTOCK_SIMULATION_SAMPLES").value_or(plan.samples);
   plan.faults = FromEnvironment("PENSTOCK_SIMULATION_FAULTS").value_or(plan.faults);
+  plan.pool_bytes = FromEnvironment("PENSTOCK_SIMULATION_POOL").value_or(plan.pool_bytes);
   return plan;
 }
 
@@ -110,6 +111,21 @@ TEST_P(PythonSimulationTest, WhateverFailsEachBatchComesOnceAndWhole) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, PythonSimulationTest, ::testing::Values(1, 3, 8));
+
+class FullPoolSimulationTest : public ::testing::TestWithParam<uint64_t> {};
+
+// So small a pool that jobs fail for want of memory for any batch.
+TEST_P(FullPoolSimulationTest, AJobThatIsToldSoLetsTheOthersGoOn) {
+  const Plan plan = WithEnvironment({.seed = GetParam(),
+                                     .samples = 50'000,
+                                     .faults = 50,
+                                     .jobs = 3,
+                                     .datasets = 0,
+                                     .pool_bytes = 5 << 18});
+  EXPECT_TRUE(Simulate(plan, true).has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FullPoolSimulationTest, ::testing::Values(1, 2, 5));
 
 // Ten million samples and a thousand faults: minutes.
 TEST(LongSimulationTest, TenMillionSamplesAndAThousandFaults) {

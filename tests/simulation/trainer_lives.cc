@@ -188,6 +188,15 @@ void Trainers::Kill() {
   GoBack(victim->first);
 }
 
+// A rank raises the error that failed its session, and so its job ends. Otherwise its other ranks
+// would wait for it for ever, with all the memory that it lacks in batches that they do not take.
+void Trainers::Raise(size_t number) {
+  stage_.Note("a job raises", number);
+  Job& job = jobs_[number];
+  for (Rank& rank : job.ranks) Leave(rank, true);
+  GoBack(number);
+}
+
 void Trainers::GoBack(size_t number) {
   Job& job = jobs_[number];
   const Where to = job.checkpoint;

@@ -146,6 +146,8 @@ void Trainers::Look(uint64_t id, uint64_t wake) {
     return Settle(job);
   }
   stage_.Note("a session ended early", job, number, static_cast<uint64_t>(state));
+  if (state == shm::SessionState::kFailed && JobOf(id).in_python && stage_.random.OneIn(2))
+    return Raise(job);
   ResumeAfter(job, number, stage_.random.Between(milliseconds(50), seconds(3)));
 }
 

@@ -151,6 +151,7 @@ class Trainers {
   void Settle(size_t job);
   void EndEpochs(Job& job);
   void GoBack(size_t job);
+  void Raise(size_t job);
   void ResumeAfter(size_t job, size_t rank, Duration delay);
   void Hold(Rank& rank, const shm::ControlEntry& entry);
   void Leave(Rank& rank, bool orderly);

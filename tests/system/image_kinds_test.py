@@ -20,6 +20,7 @@ def cases():
             options = dict(mode=mode, exif=exif)
             yield exact.Case(f"{what}, whole", center, (48, 48), 48, flip=0, **options)
             yield exact.Case(f"{what}, crops", crop, (31, 23), seed=5, **options)
+            yield exact.Case(f"{what}, centre", exact.WHOLE, (40, 33), flip=0, **options)
             yield exact.Case(f"{what}, other crops", crop, (9, 40), seed=6, epoch=3, **options)
 
 

@@ -23,7 +23,8 @@ except ImportError:
     Image = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RANDOM_RESIZED_CROP, RESIZE_CENTER_CROP = 1, 2
+RANDOM_RESIZED_CROP, RESIZE_CENTER_CROP, WHOLE = 1, 2, 3  # the whole image, then its centre
+NEAREST, LANCZOS, BILINEAR, BICUBIC = range(4)  # Pillow's numbers, and ours
 REFUSALS = (2, 3, 4, 5, 7)  # not an image, unsupported, truncated, corrupt, too many pixels
 
 
@@ -46,7 +47,8 @@ README = readme_functions()
 
 class Case:
     def __init__(self, name, geometry, size, resize=0, flip=0.5, seed=1, epoch=0, mode="RGB",
-                 exif=False):
+                 exif=False, interpolation=BILINEAR):
+        self.interpolation = interpolation
         self.name, self.geometry, self.size, self.resize = name, geometry, size, resize
         self.flip, self.seed, self.epoch, self.mode, self.exif = flip, seed, epoch, mode, exif
 
@@ -54,7 +56,7 @@ class Case:
         width, height = self.size
         return [str(a) for a in (self.geometry, height, width, self.resize, self.flip, self.seed,
                                  self.epoch, "gray" if self.mode == "L" else "rgb",
-                                 "apply" if self.exif else "ignore")]
+                                 "apply" if self.exif else "ignore", self.interpolation)]
 
     def row_bytes(self):
         return self.size[0] * self.size[1] * len(self.mode)
@@ -69,7 +71,7 @@ class Case:
             return None
 
     def box(self, image_size, sample):
-        if self.geometry == RESIZE_CENTER_CROP:
+        if self.geometry != RANDOM_RESIZED_CROP:
             return (0, 0, *image_size)
         return README["crop"](*image_size, (self.seed, self.epoch, sample))
 
@@ -78,17 +80,25 @@ class Case:
         short, long = sorted(image.size)
         other = int(self.resize * long / short)
         size = (self.resize, other) if image.size[0] <= image.size[1] else (other, self.resize)
-        image = image.resize(size, Image.BILINEAR)
+        image = image.resize(size, self.interpolation)
         width, height = self.size
         left, top = round((size[0] - width) / 2), round((size[1] - height) / 2)
         return image.crop((left, top, left + width, top + height))
 
+    def centre(self, image):
+        """Crops like torchvision's CenterCrop, which pads with black."""
+        starts = [-((wanted - side) // 2) if wanted > side else round((side - wanted) / 2)
+                  for side, wanted in zip(image.size, self.size)]
+        return image.crop((*starts, starts[0] + self.size[0], starts[1] + self.size[1]))
+
     def row(self, image, sample):
+        if self.geometry == WHOLE:
+            return self.centre(image).tobytes()
         if self.geometry == RESIZE_CENTER_CROP:
             image = self.resized(image)
         else:
             x, y, w, h = self.box(image.size, sample)
-            image = image.crop((x, y, x + w, y + h)).resize(self.size, Image.BILINEAR)
+            image = image.crop((x, y, x + w, y + h)).resize(self.size, self.interpolation)
         if README["flip"]((self.seed, self.epoch, sample), self.flip):
             image = image.transpose(Image.FLIP_LEFT_RIGHT)
         return image.tobytes()
@@ -198,8 +208,14 @@ def cases(epochs):
         yield Case(f"random resized crop, epoch {epoch}", RANDOM_RESIZED_CROP, (224, 224),
                    seed=2**63 + 12345, epoch=epoch)
     yield Case("resize and center crop", RESIZE_CENTER_CROP, (224, 224), 256, flip=0)
+    yield Case("whole images", WHOLE, (401, 300), flip=0)
+    yield Case("whole images in gray", WHOLE, (224, 224), flip=0, mode="L")
     yield Case("odd sizes", RANDOM_RESIZED_CROP, (97, 33), flip=1, epoch=2**32 - 1)
     yield Case("resize and odd center crop", RESIZE_CENTER_CROP, (90, 63), 90, flip=0.5)
+    for name, number in (("nearest", NEAREST), ("lanczos", LANCZOS), ("bicubic", BICUBIC)):
+        yield Case(f"random resized crop, {name}", RANDOM_RESIZED_CROP, (224, 224), seed=number, interpolation=number)
+        yield Case(f"resize and center crop, {name}", RESIZE_CENTER_CROP, (224, 224), 256, interpolation=number)
+        yield Case(f"odd sizes in gray, {name}", RANDOM_RESIZED_CROP, (301, 33), mode="L", interpolation=number)
 
 
 def main():

@@ -43,8 +43,9 @@ bool Allowed(const Step& step, const Identity& who, mode_t for_others) {
 }  // namespace
 
 std::string PlaceOf(const std::string& kind, const std::string& shown) {
-  if (shown.starts_with("npy:") || shown.starts_with("tokens:"))
-    return FolderOfPattern(PathUpTo(shown, ","));
+  for (const char* text :
+       {"cifar:", "coco:", "folder:", "list:", "npy:", "pairs:", "tokens:", "voc:", "yolo:"})
+    if (shown.starts_with(text)) return FolderOfPattern(PathUpTo(shown, ","));
   if (shown.empty() || shown[0] != '/') return "";
   if (kind == "folder" || kind == "idx") return shown;
   // Shards, or a dataset of unknown kind because it is not indexed yet.

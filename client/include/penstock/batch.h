@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "penstock/effects.h"
 #include "penstock/export.h"
 #include "penstock/finish.h"
 #include "penstock/status.h"
@@ -113,6 +114,11 @@ class PENSTOCK_EXPORT Batch {
   // **Errors**: kInvalidArgument if the batch is on a GPU, `into` is not host memory or is too
   // small, or the finish does not fit the images.
   Status FinishInto(const Finish& finish, void* into, size_t bytes) const;
+  // With effects on the values as they are written, at no pass of their own.
+  //
+  // **Errors**: also kInvalidArgument if the effects do not fit the batch or the finish, or a label
+  // is not below effects.classes.
+  Status FinishInto(const Finish& finish, const Effects& effects, void* into, size_t bytes) const;
 
   // Finishes the batch into `into`, then releases it; read labels() and sample_ids() before.
   //
@@ -124,6 +130,10 @@ class PENSTOCK_EXPORT Batch {
   // into a graph: call this outside of the capture, with memory that the graph reads.
   // kInvalidArgument as above, and if `into` is not memory that the device can write to.
   Status FinishInto(const Finish& finish, const Into& into, Stream stream);
+  // With effects, as above. On a GPU they happen in the kernel that writes the images: one for each
+  // 383 rows if boxes are erased, or 191 if those are filled with noise. What the effects refer to
+  // may change after the call, except soft labels' memory.
+  Status FinishInto(const Finish& finish, const Effects& effects, const Into& into, Stream stream);
 
   // Releases the slot once the stream has reached this point. The batch is empty from now on.
   //
@@ -166,10 +176,13 @@ class PENSTOCK_EXPORT Batch {
   Status CheckTensors(std::span<const TensorInto> tensors) const;
   Status ConvertOnHost(std::span<const TensorInto> tensors) const;
   Status ConvertOnDevice(const Into& into, Stream stream) const;
-  Status Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const;
+  Status CheckFits(const Finish& finish, const Effects& effects) const;
+  Status Synthesize(const Finish& finish, const Effects& effects, void* into, size_t bytes,
+                    int64_t* labels) const;
   Status ReleaseBehind(Stream stream);
-  Status FinishOnHost(const Finish& finish, const Into& into);
-  Status FinishOnDevice(const Finish& finish, const Into& into, Stream stream);
+  Status FinishOnHost(const Finish& finish, const Effects& effects, const Into& into);
+  Status FinishOnDevice(const Finish& finish, const Effects& effects, const Into& into,
+                        Stream stream);
   void ForgetViews();
   bool InForkedChild() const;
   bool MayBeLent() const;

@@ -92,6 +92,10 @@ class PENSTOCK_EXPORT MakerHost {
   // Tells the daemon that the host cannot go on. The host must end then.
   void Fail(const std::string& why);
 
+  // Asks the workers to end, by a signal for which they have a handler, and waits for them. The
+  // destructor kills those that are left.
+  void AskToEnd(int signal, std::chrono::milliseconds timeout);
+
   // In a worker forked for this place: closes and unmaps everything of the host except the worker's
   // own words, and puts the worker in a process group of its own. The object is of no use then.
   void LeaveInWorker(uint32_t place);
@@ -139,7 +143,8 @@ class PENSTOCK_EXPORT MakerWorker {
 
   // Waits for the next batch to make, which is then in hand.
   //
-  // **Errors**: kDeadlineExceeded: none came, try again. kFailedPrecondition: one is in hand.
+  // **Errors**: kDeadlineExceeded: none came, or a signal did; try again. kFailedPrecondition: one
+  // is in hand.
   Result<BatchToMake> Next(std::chrono::milliseconds timeout);
 
   // Tells the daemon which row is in hand, for time-outs and messages. Costs two stores.

@@ -89,6 +89,9 @@ struct PythonFeed {
   // Replaces a sample over which workers die; otherwise the feed fails. Workers decide what becomes
   // of one that raises an exception.
   bool replace_bad_samples = false;
+  // Whether the workers stay for a while once the dataset's last session is closed, for the next
+  // one. Otherwise they end with it.
+  bool keep_workers = false;
 };
 
 struct SessionOptions {
@@ -111,14 +114,23 @@ struct SessionOptions {
   std::optional<SampleRange> range = {};  // only these samples; not possible with a mixture
   uint64_t seed = 0;
 
-  // How images are decoded: center_crop if set, else random_crop, else RandomResizedCrop's
-  // defaults. Rows that need no decoding (MNIST's files, synthetic rows) come unchanged; such a
-  // dataset is refused if any of these five options is set.
+  // How images are decoded: whole_image if set, else center_crop, else random_crop, else
+  // RandomResizedCrop's defaults. Rows that need no decoding (MNIST's files, synthetic rows) come
+  // unchanged; such a dataset is refused if any of these options is set.
   std::optional<RandomResizedCrop> random_crop = {};
   std::optional<ResizeCenterCrop> center_crop = {};
-  double flip_probability = 0.0;  // of a horizontal flip, 0 to 1
+  std::optional<WholeImage> whole_image = {};
+  Interpolation interpolation = Interpolation::kBilinear;  // of the crop's resize
+  double flip_probability = 0.0;                           // of a horizontal flip, 0 to 1
+  // What is done to the image then, in this order. After a crop, the steps together keep its size;
+  // after whole_image, they end with its size. At most 32, those within groups included.
+  std::vector<TransformStep> steps = {};
   Color color = Color::kRgb;
   bool apply_exif_orientation = false;  // before the crop; ImageFolder ignores it, too
+
+  // Further images of each sample, each a tensor of its own: made of the same decoded pixels, and
+  // drawn independently. At most 15.
+  std::vector<MoreImage> more_images = {};
 
   // Fields that a batch has in addition to a decoded image. For rows that need no decoding: the
   // fields of a batch; empty means all fields whose samples have one shape. See

@@ -4,7 +4,7 @@
 //   options.h   ClientOptions, SessionOptions, State
 //   session.h   Session: the next batch, its state, its statistics
 //   batch.h     Batch: views, finish, release
-//   tensor.h, finish.h, decoding.h, sampling.h, status.h: the values that those use
+//   tensor.h, finish.h, effects.h, decoding.h, sampling.h, status.h: the values that those use
 //
 // A session delivers to host memory unless it asks for a GPU. On a GPU a training step is
 //
@@ -29,6 +29,7 @@
 
 #include "penstock/batch.h"
 #include "penstock/decoding.h"
+#include "penstock/effects.h"
 #include "penstock/export.h"
 #include "penstock/finish.h"
 #include "penstock/options.h"

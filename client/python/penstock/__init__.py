@@ -14,14 +14,18 @@ __version__ = "0.1.0"
 _HOMES = {
     "errors": ("BadSampleWarning", "DataLoss", "DeadlineExceeded", "Error", "FailedPrecondition", "Internal", "InvalidArgument", "NotFound",
                "PermissionDenied", "ResourceExhausted", "Unavailable"),
-    "transforms": ("CenterCrop", "ExifTranspose", "Grayscale", "HorizontalFlip", "Normalize", "Python", "RandomResizedCrop",
-                   "Resize"),
+    "transforms": ("AugMix", "AutoAugment", "Canvas", "CenterCrop", "ColorJitter", "CutMix", "ExifTranspose", "GaussianBlur",
+                   "Grayscale", "HorizontalFlip", "MixUp", "MultiCrop", "Normalize", "Pad", "Python", "RandAugment",
+                   "RandomAdjustSharpness", "RandomAffine", "RandomApply", "RandomAutocontrast", "RandomChoice",
+                   "RandomCrop", "RandomEqualize", "RandomErasing", "RandomGrayscale", "RandomInvert", "RandomOrder",
+                   "RandomPerspective", "RandomPosterize", "RandomResize", "RandomResizedCrop", "RandomRotation", "RandomShortestSize",
+                   "RandomSolarize", "Resize", "ScaleJitter", "TrivialAugmentWide", "VerticalFlip"),
     "_pydata.images.encoded": ("Encoded",),
     "array": ("Array",),
-    "fields": ("Field",),
+    "fields": ("Boxes", "Field", "Mask", "Points", "WithBoxes"),
     "loader": ("Loader",),
     "_pydata.seeding": ("rng",),
-    "sampling": ("ShuffleWindow", "WeightedSampler"),
+    "sampling": ("ClassBalancedSampler", "LengthGroupedSampler", "RepeatedSampler", "ShuffleWindow", "WeightedSampler"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

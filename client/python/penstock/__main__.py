@@ -1,4 +1,4 @@
-"""python -m penstock bench|doctor|info"""
+"""python -m penstock bench|doctor|info|show"""
 import argparse
 import os
 import shutil
@@ -64,7 +64,16 @@ def _framework(name):
 
 
 def bench(arguments):
-    from .bench import run
+    if arguments.cases:
+        from .bench.python_datasets import run
+    else:
+        from .bench import run
+    return run(arguments)
+
+
+def show(arguments):
+    """Draws what a loader delivers, to look at an augmentation before training with it."""
+    from .show import run
     return run(arguments)
 
 
@@ -77,18 +86,36 @@ def _parser():
     against = commands.add_parser(
         "bench", help="compare images/s with another loader, on the same photographs, transform and cores")
     against.add_argument("--against", choices=["torch"], default="torch")
-    against.add_argument("--data", required=True, help="folder of photographs, one sub-folder for each class")
+    against.add_argument("--data", help="folder of photographs, one sub-folder for each class")
+    against.add_argument("--cases", metavar="NAME,…", help="compare Python datasets instead: all, or some of tiny, photos, "
+                         "native, arrays, handoff, overhead, start, memory, sharing; only photos and native need --data")
+    against.add_argument("--quick", action="store_true", help="with --cases: few samples, to see that the cases run")
     against.add_argument("--device", default="cpu", help="where batches go: cpu or cuda (default: cpu)")
     against.add_argument("--batch-size", type=int, default=64, help="rows in a batch (default: 64)")
     against.add_argument("--size", type=int, default=224, help="height and width of the crops in pixels (default: 224)")
     against.add_argument("--seconds", type=float, default=8, help="seconds for each run (default: 8)")
     against.add_argument("--runs", type=int, default=3, help="runs of each loader, alternating (default: 3)")
     against.add_argument("--workers", type=int, nargs="+",
-                         help="numbers of DataLoader workers to try (default: a few near the number of cores)")
+                         help="numbers of DataLoader workers to try (default: a few near the number of cores); with --cases "
+                         "the number of both (default: 2)")
     against.add_argument("--json", metavar="FILE", help="write the figures to FILE")
     against.add_argument("--plot", metavar="FILE", default="penstock-bench.png",
                          help="write a plot of images/s to FILE (default: penstock-bench.png; needs matplotlib)")
     against.set_defaults(run=bench)
+    look = commands.add_parser("show", help=show.__doc__)
+    look.add_argument("dataset", help="a dataset's name or path")
+    look.add_argument("--transform", default="RandomResizedCrop(224), HorizontalFlip()",
+                      help="the steps, as in a program (default: %(default)s)")
+    look.add_argument("--fields", metavar="FIELDS", help="masks, boxes and points to draw over the images, as in a program (default: those "
+                      "that the dataset knows): \"Boxes('boxes', max=50), WithBoxes('labels', max=50), Mask('mask')\"")
+    look.add_argument("--every", action="store_true", help="one photograph through every transform, instead")
+    look.add_argument("--sample", type=int, help="draw this sample anew in each cell, instead of a shuffled batch")
+    look.add_argument("--rows", type=int, default=4, help="rows of images (default: 4)")
+    look.add_argument("--columns", type=int, default=8, help="columns of images (default: 8)")
+    look.add_argument("--seed", type=int, default=0, help="of order and draws (default: 0)")
+    look.add_argument("--address", default="", help="the daemon's socket (default: as loaders find it)")
+    look.add_argument("--output", "-o", metavar="FILE", default="penstock-show.png", help="the picture (default: %(default)s)")
+    look.set_defaults(run=show)
     return parser
 
 

@@ -3,7 +3,7 @@ import copy
 import weakref
 from dataclasses import replace
 
-from . import _feed
+from . import _feed, _opening
 from . import _penstock as native
 from ._lengths import batches
 from ._patience import Opening, while_gone
@@ -15,7 +15,7 @@ from .errors import DeadlineExceeded, Error, InvalidArgument, PermissionDenied, 
 from .ranks import Rank
 
 _STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_live", "_goal", "_order", "_turn", "_served")
+_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_keying", "_effects", "_live", "_goal", "_order", "_turn", "_served")
 _STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
@@ -40,6 +40,8 @@ class LoaderBase:
         self._dataset = None
         self._session = None
         self._take = None  # what _taker returned for the session
+        self._keying = None  # whether draws are keyed by position, and the rank that the order is for
+        self._effects = None  # what the finish draws for each of its batches
         self._served = False  # the daemon has opened a session, so there is one that may come back
         self._turn = Turn()  # of the thread that takes a batch or moves the loader
         self._order = None  # this epoch's, with sampling
@@ -271,42 +273,16 @@ class LoaderBase:
 
     def _open(self):
         self._end_session()
-        if self._stored.decoded and not self._settings.plan.has_geometry:
-            raise InvalidArgument(f"the photographs of {self._stored.name!r} have different sizes, and the transform does "
-                                  "not give them one size; use RandomResizedCrop(224), or Resize(256), CenterCrop(224)")
-        self._check_images()
-        self._check_order()
+        self._settings = _opening.fitted(self._settings, self._stored)
+        _opening.check(self._settings, self._stored, self._sampling)
         given_by = None if self._sampling is None else self._sampling.given_by
-        options = _feed.options_of(self._settings, self._at, self._open_device(), self._order, given_by)
+        options = _feed.options_of(self._settings, self._at, self._open_device(), self._order, given_by, self._stored._targets)
         self._session = self._connected().open(options)
+        self._keying = (self._order is not None or self._stored.kind == "mixture", given_by)
+        self._effects = _feed.effects_of(self._settings, self._session, self._keying, len(self._stored.classes))
         self._take = self._taker(self._session)
         self._goal = None
         self._served = True
-
-    def _check_order(self):
-        """Refuses a sampler or shuffle for synthetic rows, which only come in the order of their numbers."""
-        asked = "a sampler" if self._sampling is not None else "shuffle" if self._settings.shuffle else None
-        if self._stored.kind == "synthetic" and asked is not None:
-            raise InvalidArgument(f"{self._stored.name!r} makes its rows in the order of their numbers, and {asked} would "
-                                  "change nothing: they are noise in any order; leave it out")
-
-    def _check_images(self):
-        """Refuses options about images if the dataset has none that Penstock finishes."""
-        dataset, asked = self._stored, self._settings.of_images
-        if not dataset.decoded and dataset.row_shape is not None:
-            self._check_channels(dataset.row_shape[2])
-        if dataset.decoded or dataset.row_shape is not None or not asked:
-            return
-        stored = dataset.fields.get("image")
-        there = f"are {stored[0]} and come as they are stored" if stored else "do not exist"
-        raise InvalidArgument(f"{' and '.join(asked)} applies to images of bytes, but those of {dataset.name!r} {there}; leave "
-                              "it out and do it on the batch, or cast with fields=[penstock.Field(name, dtype=...)]")
-
-    def _check_channels(self, channels):
-        normalize = self._settings.plan.normalize
-        if normalize is not None and len(normalize.mean) not in (1, channels):
-            raise InvalidArgument(f"Normalize has {len(normalize.mean)} numbers for mean and std, and the images of "
-                                  f"{self._stored.name!r} have {channels} channel{'s' * (channels > 1)}; give one number for each")
 
     def _end_session(self):
         self._end_epoch()

@@ -36,19 +36,25 @@ def while_gone(attempt, seconds, may_pass):
 class Opening:
     """Tells errors of an opening that the daemon's end explains from all others. `served`: the daemon has served this
     loader before, so it was there. In the first opening, a daemon that answers twice that something is unavailable means
-    it: it did not die."""
+    it: it did not die. One that does not answer in time may be dying: the second attempt tells it from one that hangs."""
 
     def __init__(self, served, addressed):
         self._known = served  # the daemon was there: whatever is unavailable now may be back soon
         self._addressed = addressed
-        self._answered = False
+        self._answered = self._timed_out = False
 
     def may_pass(self, error, client):
         """`client`: the connection that the attempt used; None if it made none."""
         if isinstance(error, NotFound):
             return client is None and self._died()  # else the daemon says that there is no such dataset
-        if self._known or isinstance(error, DeadlineExceeded):
-            return self._known
+        if self._known:
+            return True
+        if isinstance(error, DeadlineExceeded):
+            timed_out, self._timed_out = self._timed_out, True
+            return not timed_out
+        if self._timed_out:  # what did not answer is gone now
+            self._known = True
+            return True
         if client is None and not self._addressed:
             return False  # the private daemon does not start
         if client is not None and not _answers(client):
@@ -59,7 +65,7 @@ class Opening:
 
     def _died(self):
         """Whether it was there before: nobody is now."""
-        self._known = self._known or self._answered
+        self._known = self._known or self._answered or self._timed_out
         return self._known
 
 

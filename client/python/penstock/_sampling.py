@@ -4,7 +4,7 @@ from array import array
 from . import _settings, ranks
 from ._say import say_once
 from .errors import InvalidArgument
-from .sampling import WeightedSampler
+from .sampling import SharedOrder
 
 
 class Sampler:
@@ -20,7 +20,7 @@ class Sampler:
 
     def draw(self, epoch):
         """(indices, batch size)"""
-        if isinstance(self._sampler, WeightedSampler):
+        if isinstance(self._sampler, SharedOrder):
             return self._sampler.draw(epoch), self._batch_size
         return _indices(self._sampler), self._batch_size
 
@@ -53,7 +53,7 @@ class BatchSampler:
 def of(sampler, batch_size, rank, world_size):
     """(the object that draws the order, rank, world size). With Penstock's own sampler, every rank takes its share."""
     given_by = None
-    if not isinstance(sampler, WeightedSampler):
+    if not isinstance(sampler, SharedOrder):
         rank, world_size, given_by = _place(sampler, rank, world_size)
     return Sampler(sampler, _settings.positive(batch_size, "batch_size"), given_by), rank, world_size
 

@@ -5,6 +5,7 @@ from typing import Any, Optional, Tuple, Union
 
 from . import ranks, transforms
 from ._where import where_of
+from ._tensors import IMAGE
 from .errors import InvalidArgument
 from .fields import Field, fields_of
 from .sampling import ShuffleWindow
@@ -14,6 +15,7 @@ LAYOUTS = ("NCHW", "NHWC")
 REMAINDERS = ("drop", "pad_ranks", "pad_batch", "partial")
 DELIVERIES = ("auto", "device", "pinned", "host")
 MAX_WINDOW = 256
+MOST_VIEWS = 16  # of a sample
 MAX_BATCH_SIZE = 65_536  # the daemon's limit
 
 
@@ -40,6 +42,14 @@ class Settings:
     range: Optional[Tuple[int, int]] = None  # (first sample, count); None: all
     beside: str = ""  # as in _where.Where
     of_images: Tuple[str, ...] = ()  # given arguments that apply to images
+    mixes: Tuple[Any, ...] = ()  # (MixUp or CutMix, weight), of which each batch gets one
+    image_name: str = IMAGE
+    views: Tuple[Tuple[str, transforms.Plan], ...] = ()  # further images of each sample: (name, plan)
+
+    @property
+    def has_effects(self):
+        """Whether the finish erases or mixes."""
+        return bool(self.mixes) or self.plan.erasing is not None
 
     @property
     def unscaled(self):
@@ -69,9 +79,10 @@ def seconds(value, what):
 
 
 def seed_of(value):
-    if not isinstance(value, int) or not 0 <= value < 2**64:
+    number = value.__index__() if hasattr(value, "__index__") else -1
+    if isinstance(value, bool) or not 0 <= number < 2**64:
         raise InvalidArgument(f"the seed is {value!r}; give an integer from 0 to 2**64 - 1")
-    return value
+    return number
 
 
 def shuffle_of(value):
@@ -125,17 +136,18 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
          rank: Union[int, ranks.Rank, None] = None, world_size: Optional[int] = None,
          last_batch: Optional[str] = None, prefetch_factor: Optional[int] = None,
          timeout: Union[int, float, None] = 0, reconnect=60.0, address="", name="", delivery="auto",
-         fail_on_bad_sample=False, fields=None, range=None):
+         fail_on_bad_sample=False, fields=None, range=None, mix=None, views=None):
     """Checks every loader's common arguments and returns them as Settings. InvalidArgument names the invalid one.
     `usual`: the loader's default dtype and layout."""
     place = ranks.find(rank, world_size)
-    plan = transforms.plan_of(transform)
-    where = where_of(dataset)
+    (image_name, plan), *views = _views_of(transform, views)
+    where, mixes = where_of(dataset), transforms.mixes_of(mix)
     of_images = tuple(what for what, given in (
-        ("Normalize", plan.normalize is not None), ("a step to a tensor", plan.dtype is not None), ("dtype", dtype is not None), ("layout", layout is not None)) if given)
+        ("Normalize", plan.normalize is not None), ("a step to a tensor", plan.dtype is not None), ("dtype", dtype is not None), ("layout", layout is not None),
+        ("RandomErasing", plan.erasing is not None), ("mix", bool(mixes))) if given)
     if layout is None:
         layout = usual[1] if plan.dtype is None else "NCHW"  # as from torchvision's steps to a tensor
-    return Settings(
+    settings = Settings(
         dataset=where.dataset, batch_size=positive(batch_size, "batch_size", MAX_BATCH_SIZE), shuffle=shuffle_of(shuffle),
         seed=seed_of(seed), plan=plan, dtype=dtype_of(plan, dtype, usual[0]),
         layout=one_of(layout, LAYOUTS, "layout"), device=device, rank=place,
@@ -144,4 +156,49 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
         timeout=seconds(timeout, "timeout"), reconnect=seconds(reconnect, "reconnect"),
         address=os.fspath(address or ""), name=str(name), delivery=one_of(delivery, DELIVERIES, "delivery"),
         fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields), range=range_of(range),
-        beside=where.beside, of_images=of_images)
+        beside=where.beside, of_images=of_images, mixes=mixes,
+        image_name=image_name, views=tuple(views))
+    _check_effects(settings)
+    return settings
+
+
+def _views_of(transform, views):
+    """[(name, plan)] of each sample's images, of which there is at least one."""
+    if views is None:
+        return [(IMAGE, transforms.plan_of(transform))]
+    if transform is not None:
+        raise InvalidArgument("transform and views exclude each other; give each view its whole transform")
+    if not isinstance(views, dict) or not 0 < len(views) <= MOST_VIEWS:
+        raise InvalidArgument(f"views is {views!r:.80}; give 1 to {MOST_VIEWS} of them, as {{name: transform}}, or MultiCrop")
+    found = [(str(name), _plan_of_view(name, steps)) for name, steps in views.items()]
+    for name, plan in found:
+        if not name:
+            raise InvalidArgument("a view's name is empty; batches have its images by that name")
+        if not plan.has_geometry:
+            raise InvalidArgument(f"the view {name!r} leaves images of different sizes; give it a RandomResizedCrop")
+        if not plan.scaled:
+            raise InvalidArgument(f"the view {name!r} has floats from 0 to 255, which views do not support; use ToDtype(scale=True)")
+    return found
+
+
+def _plan_of_view(name, steps):
+    try:
+        return transforms.plan_of(steps)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"the view {name!r}: {error}") from None
+
+
+def _check_effects(settings):
+    if settings.views and settings.mixes:
+        raise InvalidArgument("mix and views exclude each other; mix the batch yourself")
+    for name, plan in settings.views:
+        if (plan.gray, plan.upright, plan.dtype) != (settings.plan.gray, settings.plan.upright, settings.plan.dtype):
+            raise InvalidArgument(f"the view {name!r} and {settings.image_name!r} differ in Grayscale, ExifTranspose or the type that "
+                                  "a step sets; give both the same")
+        if plan.normalize is not None and settings.dtype == "uint8":
+            raise InvalidArgument(f"the view {name!r} has Normalize, but dtype is 'uint8'; leave one of them out")
+    if settings.has_effects and settings.unscaled:
+        raise InvalidArgument("RandomErasing and mix compute with numbers from 0 to 1, or with normalised ones, but ToDtype without "
+                              "scale=True leaves them from 0 to 255; use scale=True")
+    if settings.mixes and settings.dtype == "uint8":
+        raise InvalidArgument("mix gives fractions, but dtype is 'uint8'; give dtype='float32'")

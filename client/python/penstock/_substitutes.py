@@ -40,8 +40,10 @@ def _example(client, dataset):
         total, path, reason = client.bad(dataset)
     except Error:
         return ""
-    if total == 0:  # samples lack a field that only this loader requests
-        return ": requested fields are missing or too long"
+    if total == 0:  # only this loader cannot use them
+        return (": a requested field is missing or longer than its max, or is none (a mask that is no gray or palette PNG of the image's "
+                "size, values that are not as many as their boxes), or an image is too small or too large for the transform; the "
+                "daemon's log names them")
     return f": {path}: {reason}" + (f", and {total - 1} more" if total > 1 else "")
 
 

@@ -3,7 +3,7 @@
 Each returns a function without arguments that returns (the next batch, whether it is its epoch's last), or None at the
 end of an epoch.
 """
-from . import _feed, _tensors
+from . import _feed, _tensors, _views
 from . import _penstock as native
 from ._batch import Batch, Position
 from .array import Array
@@ -33,19 +33,23 @@ def host_type(dtype):
 
 def is_stored(settings):
     """Whether batches are wanted exactly as the daemon stores them, so that no conversion is needed."""
-    return settings.dtype == "uint8" and settings.layout == "NHWC"
+    erases = any(plan.erasing is not None for _, plan in settings.views)
+    return settings.dtype == "uint8" and settings.layout == "NHWC" and not (settings.has_effects or erases)
 
 
 def host_views(session, settings):
     """Read-only views of the pool's memory; each keeps its batch's place there."""
     take, timeout, view = session.take, settings.timeout or None, session.view
     images, others = _tensors.has_image(session), _tensors.of(session, settings, _tensors.as_they_are)
+    views = _views.of(session, settings, (False, None))
 
     def take_view():
         lease = take(0, timeout)
         if lease is None:
             return None
-        values = {"image": lease.images} if images else {}
+        values = {settings.image_name: lease.images} if images else {}
+        for each in views:
+            values[each.name], _ = view(lease, each.place)
         if session.labeled:
             values["label"] = lease.labels
         for tensor in others:
@@ -63,20 +67,26 @@ def _put(values, tensor, value, lengths):
         values[_tensors.lengths_name(tensor.name)] = lengths
 
 
-def host_arrays(session, settings):
+def host_arrays(session, settings, effects=None, keying=(False, None)):
     """Arrays with memory of their own."""
     empty, dtype = numpy().empty, host_type("uint8" if settings.unscaled else settings.dtype)
     finish, rows = _feed.finish_of(settings), session.shape[0]
     shape, images = (rows, *sides_of(session, settings)), _tensors.has_image(session)
     others = _tensors.of(session, settings, _tensors.as_they_are)
     take_into, timeout = session.take_into, settings.timeout or None
+    classes = 0 if effects is None else effects.classes  # of soft labels
+    name, views = settings.image_name, _views.of(session, settings, keying)
 
     def take_array():
-        values = {"image": empty(shape, dtype)} if images else {}
+        values = {name: empty(shape, dtype)} if images else {}
+        for view in views:
+            values[view.name] = empty((rows, *view.sides), dtype)
         if session.labeled:
-            values["label"] = empty(rows, "int64")
-        destinations = [_destination(tensor, values, rows) for tensor in others]
-        taken = take_into(finish, *_where(values, "image"), _where(values, "label")[0], 0, timeout, destinations)
+            values["label"] = empty((rows, classes), "float32") if classes else empty(rows, "int64")
+        destinations, (labels, label_bytes) = [_destination(tensor, values, rows) for tensor in others], _where(values, "label")
+        taken = take_into(finish, *_where(values, name), 0 if classes else labels, 0, timeout, destinations, effects,
+                          labels if classes else 0, label_bytes if classes else 0,
+                          [view.destination(*_where(values, view.name)) for view in views])
         if taken is None:
             return None
         step, sample_ids = taken
@@ -115,35 +125,38 @@ def _destination(tensor, values, rows):
     return tensor.place, tensor.dtype, value.ctypes.data, value.nbytes, lengths
 
 
-def device_arrays(session, settings):
+def device_arrays(session, settings, effects=None):
     """penstock.Array: a view of the slot itself if it has the wanted type, else memory of a pool."""
     others = _tensors.of(session, settings, _tensors.as_they_are)
     stored = (is_stored(settings) or not _tensors.has_image(session)) and all(
         tensor.dtype == tensor.stored for tensor in others)
-    take = _on_device(session, settings, others, None if stored else _feed.finish_of(settings))
+    take = _on_device(session, settings, others, None if stored else _feed.finish_of(settings), effects)
+    classes = 0 if effects is None else effects.classes  # of soft labels
 
     def take_on_device():
         taken = take()
         if taken is None:
             return None
-        values, position, memory, labels, _, sample_ids = taken
-        if session.labeled:
+        values, position, memory, labels, _, sample_ids, soft_labels = taken
+        if classes:
+            values["label"] = Array(memory, soft_labels, (position.rows, classes), "float32", stored)
+        elif session.labeled:
             values["label"] = Array(memory, labels, (position.rows,), "int64", stored)
         return _batch(values, sample_ids, position)
 
     return take_on_device
 
 
-def device_arrays_of_their_own(session, settings):
+def device_arrays_of_their_own(session, settings, effects=None):
     """The same, always in memory of a pool; labels are NumPy arrays on the host."""
     others = _tensors.of(session, settings, _tensors.as_they_are)
-    take = _on_device(session, settings, others, _feed.finish_of(settings))
+    take = _on_device(session, settings, others, _feed.finish_of(settings), effects)
 
     def take_on_device():
         taken = take()
         if taken is None:
             return None
-        values, position, _, _, labels, sample_ids = taken
+        values, position, _, _, labels, sample_ids, _ = taken
         if session.labeled:
             values["label"] = labels
         return _batch(values, sample_ids, position)
@@ -151,7 +164,7 @@ def device_arrays_of_their_own(session, settings):
     return take_on_device
 
 
-def _on_device(session, settings, others, finish):
+def _on_device(session, settings, others, finish, effects):
     if settings.unscaled:
         raise FailedPrecondition("the transform gives floats from 0 to 255, which on a GPU only penstock.torch supports; use "
                                  "ToDtype(scale=True), or dtype='uint8' and cast the batch")
@@ -161,10 +174,10 @@ def _on_device(session, settings, others, finish):
     wanted = [(tensor.place, tensor.dtype) for tensor in others]
 
     def take_raw():
-        taken = take(pool, finish, wanted, timeout)
+        taken = take(pool, finish, wanted, timeout, effects)
         if taken is None:
             return None
-        step, memory, data, labels, host_labels, sample_ids, places = taken
+        step, memory, data, labels, host_labels, sample_ids, places, *soft_labels = taken
         position = Position(*step)
         values = {"image": Array(memory, data, (position.rows, *sides), dtype, read_only)} if images else {}
         for tensor, (address, row_stride, lengths) in zip(others, places):
@@ -172,7 +185,7 @@ def _on_device(session, settings, others, finish):
                                         row_stride)
             if tensor.variable:
                 values[_tensors.lengths_name(tensor.name)] = Array(memory, lengths, (position.rows,), "int32", read_only)
-        return values, position, memory, labels, host_labels, sample_ids
+        return values, position, memory, labels, host_labels, sample_ids, soft_labels[0] if soft_labels else 0
 
     return take_raw
 

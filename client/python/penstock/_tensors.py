@@ -1,4 +1,4 @@
-"""The tensors of a session's batches other than the image."""
+"""The tensors of a session's batches other than images."""
 from typing import NamedTuple
 
 IMAGE = "image"
@@ -19,10 +19,11 @@ def has_image(session):
 
 def of(session, settings, choose):
     """`choose`: maps a stored type to the one to deliver, for fields whose type was not requested."""
-    asked = {field.name: field.dtype for field in settings.fields}
+    asked = {field.name: field.dtype and str(field.dtype).rsplit(".", 1)[-1] for field in settings.fields}  # torch.int64, too
+    views = {name for name, _ in settings.views}
     tensors = []
     for place, (name, stored, shape, variable) in enumerate(session.tensors):
-        if place > 0 or not has_image(session):
+        if (place > 0 or not has_image(session)) and name not in views:
             tensors.append(Tensor(place, name, stored, asked.get(name) or choose(stored), shape, variable))
     return tensors
 

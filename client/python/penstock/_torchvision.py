@@ -3,9 +3,12 @@
 Tracks whether an image is a Pillow image or a tensor, and of which type, after each step, because the same step means
 different things to them. Refuses every step whose result would differ.
 """
+import inspect
 import sys
 
 from . import transforms
+from .transforms import _checks as check
+from ._torchvision_steps import ERASING, GROUPS, IMAGE_STEPS, check_tensor
 from .errors import InvalidArgument
 
 _FLOATS = ("float32", "float16", "bfloat16")
@@ -48,37 +51,80 @@ class Reading:
 
     def _follow_one(self, transform):
         name = type(transform).__name__
-        if name not in _KNOWN:
+        if name in ("MixUp", "CutMix"):
+            raise InvalidArgument(f"{name} mixes whole batches; give it to the loader, as mix=")
+        if not is_known(transform):
+            if name == "AugMix":
+                raise InvalidArgument("torchvision's AugMix computes on tensors even if it gets a Pillow image, and Penstock on Pillow's "
+                                      "bytes; give penstock.AugMix(…), which is the published one, or run torchvision's in Python: "
+                                      "penstock.Python(AugMix(…), input='pil')")
             raise InvalidArgument(
-                f"Penstock does not support torchvision's {name}; it supports {', '.join(sorted(_KNOWN))}. Apply others to the "
+                f"Penstock does not support torchvision's {name}; it supports {', '.join(sorted(_names()))}. Apply others to the "
                 "finished batch, which is already on your device")
-        follow, attributes = _KNOWN[name]
-        _refuse_changed(transform, name, attributes)
-        follow(self, transform)
+        if name in _KNOWN:
+            follow, attributes = _KNOWN[name]
+            _refuse_changed(transform, name, attributes)
+            follow(self, transform)
+        else:
+            self.steps.append(self._image_step(transform, name))
         self.wrapped = self.wrapped and _is_v2(transform)  # v1 steps give plain tensors
+
+    def _image_step(self, transform, name):
+        """A step that changes one image, or a group of such steps."""
+        if name in GROUPS:
+            make, attributes = GROUPS[name]
+            _refuse_changed(transform, name, attributes)
+            return make(transform, [self._step_of_group(step) for step in transform.transforms])
+        make, attributes = IMAGE_STEPS[name]
+        _refuse_changed(transform, name, attributes)
+        step = make(transform)
+        check_tensor(name, step, self.dtype, self._is_normalized())
+        return step
+
+    def _step_of_group(self, step):
+        """One step, or the list of a Compose; a type that the group sets would depend on chance."""
+        inner = Reading()
+        inner.dtype = self.dtype
+        inner.steps = [each for each in self.steps if isinstance(each, transforms.Normalize)]
+        before = len(inner.steps)
+        inner.follow(step)
+        if inner.dtype != self.dtype:
+            raise InvalidArgument(f"{type(step).__name__} within a group changes the image's type, which would depend on chance; "
+                                  "put it behind the group")
+        steps = inner.steps[before:]
+        return steps[0] if len(steps) == 1 else steps
+
+    def _is_normalized(self):
+        return any(isinstance(step, transforms.Normalize) for step in self.steps)
+
+    def erasing(self, transform):
+        if self.dtype is None or self.dtype == "uint8":
+            raise InvalidArgument("RandomErasing comes before the image has floats; Penstock erases in the finished numbers, so put "
+                                  "it last, behind ToTensor() or ToDtype(torch.float32, scale=True)")
+        self.steps.append(ERASING[0](transform))
 
     # Geometry.
 
     def random_resized_crop(self, transform):
         self._check_resize(transform)
-        self.steps.append(transforms.RandomResizedCrop(_sides(transform.size), tuple(transform.scale),
-                                                       tuple(transform.ratio)))
+        self.steps.append(transforms.RandomResizedCrop(_sides(transform.size), tuple(transform.scale), tuple(transform.ratio),
+                                                       _mode(transform)))
 
     def resize(self, transform):
         self._check_resize(transform)
-        if getattr(transform, "max_size", None) is not None:
-            raise InvalidArgument("Resize: Penstock does not support max_size; put a CenterCrop after the Resize")
-        self.steps.append(transforms.Resize(_plain(transform.size)))
+        self.steps.append(transforms.Resize(_sides(_plain(transform.size)), _mode(transform), getattr(transform, "max_size", None)))
 
     def _check_resize(self, transform):
         name = type(transform).__name__
-        _check_bilinear(name, getattr(transform, "interpolation", None))
         antialias = getattr(transform, "antialias", None)
         if antialias not in (None, True, "warn"):
             raise InvalidArgument(f"{name}: antialias is {antialias!r}; Penstock resizes as Pillow does, which always "
                                   "antialiases, so leave it out")
         if self.dtype is None:
             return
+        if _mode(transform) != "bilinear":
+            raise InvalidArgument(f"{name} comes after the step that makes a tensor of the image, where torchvision's {_mode(transform)} "
+                                  "filter differs from Pillow's; put it before that step")
         if self.dtype != "uint8":
             raise InvalidArgument(f"{name} comes after a step that makes floats of the image, where torchvision does not round "
                                   "to bytes; Penstock resizes bytes, so put it before that step")
@@ -95,13 +141,10 @@ class Reading:
     # Colors and types.
 
     def grayscale(self, transform):
-        if transform.num_output_channels != 1:
-            raise InvalidArgument("Grayscale: num_output_channels is 3, but Penstock's gray rows have one channel. Repeat "
-                                  "it in the finished batch: image.expand(-1, 3, -1, -1) costs nothing")
         if self.dtype is not None:
             raise InvalidArgument("Grayscale comes after the step that makes a tensor of the image, where torchvision "
                                   "computes it differently from Pillow; put it first")
-        self.steps.append(transforms.Grayscale())
+        self.steps.append(transforms.Grayscale() if transform.num_output_channels == 1 else transforms.RandomGrayscale(1.0))
 
     def normalize(self, transform):
         if self.dtype is None or self.dtype == "uint8":
@@ -172,12 +215,11 @@ class Reading:
 
     def preset(self, transform):
         """The transform that `weights.transforms()` returns for classification."""
-        _check_bilinear("the preset", transform.interpolation)
         if getattr(transform, "antialias", True) not in (None, True, "warn"):
             raise InvalidArgument("the preset's antialias is off; Penstock resizes as Pillow does, which always antialiases")
         if self.dtype is not None or self.steps:
             raise InvalidArgument("the preset ImageClassification comes after other steps; it is a whole transform, so use it alone")
-        self.steps += [transforms.Resize(_plain(transform.resize_size)), transforms.CenterCrop(_sides(transform.crop_size)),
+        self.steps += [transforms.Resize(_plain(transform.resize_size), _mode(transform)), transforms.CenterCrop(_sides(transform.crop_size)),
                        transforms.Normalize(transform.mean, transform.std)]
         self.dtype = "float32"
 
@@ -192,7 +234,11 @@ def root_of(transform):
 
 def is_known(transform):
     """Whether Penstock has this transform of torchvision's, or looks into it."""
-    return type(transform).__name__ in _KNOWN
+    return type(transform).__name__ in _names()
+
+
+def _names():
+    return {*_KNOWN, *IMAGE_STEPS, *GROUPS}
 
 
 def _is_v2(transform):
@@ -209,7 +255,26 @@ def parts_of(transform):
         return transform.transforms
     if root == "torch" and name == "Sequential":
         return list(transform)
-    return None
+    inner = None if root == "torchvision" else _wrapped(transform)
+    return None if inner is None else [inner]
+
+
+def _only_calls(self, image):
+    return self.attribute(image)
+
+
+def _wrapped(transform):
+    """What an object of the program's own class calls, if its `__call__` does nothing else: `return self.transforms(image)`."""
+    kind = type(transform)
+    code = getattr(kind.__dict__.get("__call__"), "__code__", None)
+    if code is None or kind.__bases__ != (object,) or kind.__getattribute__ is not object.__getattribute__:
+        return None
+    same = _only_calls.__code__
+    flags = ~inspect.CO_NESTED
+    is_same = (code.co_code, code.co_argcount, code.co_flags & flags) == (same.co_code, same.co_argcount, same.co_flags & flags)
+    if not is_same or code.co_freevars or len(code.co_names) != 1 or hasattr(kind, code.co_names[0]):
+        return None
+    return getattr(transform, "__dict__", {}).get(code.co_names[0])
 
 
 def _refuse_changed(transform, name, attributes):
@@ -225,10 +290,10 @@ def _refuse_changed(transform, name, attributes):
                               f"(penstock.{name}, if there is one)")
 
 
-def _check_bilinear(name, mode):
-    if mode is not None and str(getattr(mode, "value", mode)) not in ("bilinear", "2"):
-        raise InvalidArgument(f"{name}: interpolation is {mode}; Penstock resizes as Pillow's bilinear filter, which is "
-                              "torchvision's default")
+def _mode(transform):
+    """The interpolation's name. torchvision's default is bilinear."""
+    mode = getattr(transform, "interpolation", None)
+    return "bilinear" if mode is None else check.interpolation(mode, type(transform).__name__)
 
 
 def _plain(number):
@@ -256,6 +321,7 @@ _KNOWN = {
     "Resize": (Reading.resize, _RESIZES | {"max_size"}),
     "CenterCrop": (Reading.center_crop, {"size"}),
     "RandomHorizontalFlip": (Reading.flip, {"p"}),
+    "RandomErasing": (Reading.erasing, ERASING[1]),
     "Grayscale": (Reading.grayscale, {"num_output_channels"}),
     "Normalize": (Reading.normalize, {"mean", "std", "inplace"}),
     "ToTensor": (Reading.to_tensor, set()),

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from .errors import InvalidArgument
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_KINDS = ("cifar", "coco", "folder", "list", "npy", "pairs", "synthetic", "tokens", "voc", "yolo")  # of descriptions
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")  # as in the configuration
 
 
@@ -17,7 +18,7 @@ class Where(NamedTuple):
 
 def is_text(dataset):
     """Whether it describes what to read: "tokens:/data/train.bin,length=1024"."""
-    return isinstance(dataset, str) and dataset.partition(":")[0] in ("npy", "synthetic", "tokens")
+    return isinstance(dataset, str) and dataset.partition(":")[0] in _KINDS
 
 
 def is_path(dataset):

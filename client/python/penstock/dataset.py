@@ -21,13 +21,14 @@ class Dataset:
         self._sample = sample
         self._described = None
         (self.name, samples, self.classes, self.kind, row, fields, self.decoded, self.labeled, first,
-         self.epoch_samples) = client.describe(dataset)
+         self.epoch_samples, targets) = client.describe(dataset)
         self._first, self._samples = within or (first, samples)
         if within is not None:
             self.epoch_samples = self._samples
         # (height, width, channels) of images that need no decoding; else None.
         self.row_shape = row if all(row) else None
         self.fields = {name: (dtype, (None, *shape) if variable else shape) for name, dtype, shape, variable in fields}
+        self._targets = {name: target for (name, *_), target in zip(fields, targets) if target.kind.name != "NONE"}
 
     def __len__(self):
         return self._samples
@@ -42,6 +43,11 @@ class Dataset:
     def __getitems__(self, place):
         """Called by torch's DataLoader with a batch's place in an epoch (from `loader.batch_sampler`), or with indices."""
         return place.take() if hasattr(place, "take") else [self[int(index)] for index in place]
+
+    @property
+    def following(self):
+        """The fields that follow their images through crops and flips: {name: "mask", "boxes", "points" or "with_boxes"}."""
+        return {name: target.kind.name.lower() for name, target in self._targets.items()}
 
     @property
     def class_to_idx(self):

@@ -53,7 +53,7 @@ class Loader(LoaderBase):
 
     def _taker(self, session):
         on_gpu = session.device >= 0
-        take = (_take.device_arrays_of_their_own if on_gpu else _take.host_arrays)(session, self._settings)
+        take = (_take.device_arrays_of_their_own if on_gpu else _take.host_arrays)(session, self._settings, self._effects)
         lend = _Owner(self._device).lend if on_gpu else None
 
         def take_placed():

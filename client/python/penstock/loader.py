@@ -11,7 +11,7 @@ into memory of its own, which you may keep.
 from . import _sampling, _settings, _take
 from ._base import LoaderBase
 from ._batch import Batch
-from .errors import InvalidArgument
+from .errors import FailedPrecondition, InvalidArgument
 
 __all__ = ["Batch", "Loader"]
 
@@ -27,7 +27,7 @@ class Loader(LoaderBase):
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
                  transform=None, dtype=None, layout=None, device="cpu", seed=0, rank=None, world_size=None,
                  last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False,
-                 fields=None, sampler=None, range=None):
+                 fields=None, sampler=None, range=None, mix=None, views=None):
         _take.numpy()
         sampling = None
         if sampler is not None:
@@ -38,7 +38,7 @@ class Loader(LoaderBase):
             dataset, usual=("uint8", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
             dtype=dtype, layout=layout, device=device, rank=rank, world_size=world_size, last_batch=last_batch,
             prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, address=address, name=name,
-            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
+            delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range, mix=mix, views=views), sampling)
         if device == "cpu":
             _take.host_type(self._settings.dtype)
         if _take.is_stored(self._settings) and self._settings.window < 2:
@@ -47,6 +47,9 @@ class Loader(LoaderBase):
 
     def _taker(self, session):
         if session.device >= 0:
-            return _take.device_arrays(session, self._settings)
-        take = _take.host_views if _take.is_stored(self._settings) else _take.host_arrays
-        return take(session, self._settings)
+            if self._settings.views:
+                raise FailedPrecondition("several views on a GPU are tensors of torch alone so far; use penstock.torch, or device='cpu'")
+            return _take.device_arrays(session, self._settings, self._effects)
+        if _take.is_stored(self._settings):
+            return _take.host_views(session, self._settings)
+        return _take.host_arrays(session, self._settings, self._effects, self._keying)

@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from . import _feed, _sampling, _settings, _tensors, ranks
+from . import _feed, _listed, _sampling, _settings, _targets, _tensors, _views, ranks
+from . import _penstock as native
 from ._base import LoaderBase
 from ._batch import Batch
 from ._say import say_once
@@ -38,8 +39,14 @@ class DataLoader(Attributes, LoaderBase):
     The arguments are torch's, with its meaning and defaults, except that `transform` is given here. Images are float32 NCHW in [0, 1], as from ToTensor, unless the transform's own steps, or `dtype` and
     `layout`, change that; `dtype="uint8"` leaves them unscaled. `prefetch_factor` is the number of batches kept ready.
     `in_order` is always true. `fields`: further fields of each sample, by name (penstock.fields); tokens are int64.
+    `mix`: penstock.MixUp or CutMix, or a list of them of which each batch takes one; labels are then rows of floats.
+    `views={"image_1": steps, "image_2": steps}`: several images of each sample, of one read and decode, instead of transform.
+    `memory_format=torch.channels_last`: the images' memory has the channels innermost, as that format; their shape stays NCHW.
+    `targets="list"`: batches are (list of images, list of dicts), as torchvision's detection models take them.
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
+
+    _listing = _target_names = None  # of batches as lists
 
     __class_getitem__: Any = classmethod(types.GenericAlias)  # for annotations: DataLoader[Batch]
 
@@ -52,7 +59,7 @@ class DataLoader(Attributes, LoaderBase):
                  pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
                  reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None, native="auto",
-                 on_error=None, max_batch_bytes=None):
+                 on_error=None, max_batch_bytes=None, memory_format=None, mix=None, views=None, targets=None):
         _refuse_python_only(key=key, native=None if native == "auto" else native, on_error=on_error, max_batch_bytes=max_batch_bytes)
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
         explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
@@ -68,10 +75,15 @@ class DataLoader(Attributes, LoaderBase):
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
             address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields,
-            range=range), sampling)
+            range=range, mix=mix, views=views), sampling)
         self.collate_fn = collate_fn
         self._given_sampler, self._given_batch_sampler = sampler, batch_sampler
         self._row_info = bool(row_info)
+        self._target_names = _listed.names_of(targets)
+        if self._target_names is not None and (row_info or self._settings.views):
+            raise InvalidArgument("targets lists the images of a batch, each with its targets; leave row_info and views out: "
+                                  "batch.sample_ids and batch.valid_rows are there, too")
+        self._channels_last = _is_channels_last(memory_format, self._settings.layout)
 
     @property
     def sampler(self):
@@ -83,10 +95,11 @@ class DataLoader(Attributes, LoaderBase):
         return BatchSampler(self) if self._given_batch_sampler is None else self._given_batch_sampler
 
     def _give(self, batch):
+        batch = batch if self._listing is None else self._listing(batch)
         return batch if self._collate is None else self._collate(batch)
 
     def _sample(self, sample_id):
-        self._collate, self._row_info = None, False
+        self._collate, self._row_info, self._target_names = None, False, None
         return super()._sample(sample_id)
 
     def _open_device(self):
@@ -108,6 +121,9 @@ class DataLoader(Attributes, LoaderBase):
         rows, height, width, channels = session.shape
         sides = (channels, height, width) if settings.layout == "NCHW" else (height, width, channels)
         finish = _feed.finish_of(settings)
+        channels_last = self._channels_last
+        if channels_last:  # an NCHW tensor whose memory is NHWC
+            sides, finish.layout = (height, width, channels), native.Layout.NHWC
         dtype, shape = torch.uint8 if settings.unscaled else _TYPES[settings.dtype], (rows, *sides)
         on_gpu = session.device >= 0
         device = torch.device("cuda", session.device) if on_gpu else torch.device("cpu")
@@ -115,8 +131,12 @@ class DataLoader(Attributes, LoaderBase):
         has_image, labeled = _tensors.has_image(session), session.labeled
         image_bytes = rows * height * width * channels * torch.empty((), dtype=dtype).element_size()
         others = _tensors.of(session, settings, _tokens_type if self._stored.kind == "tokens" else _known_type)
-        empty, take_into = torch.empty, session.take_into
+        empty, take_into, effects = torch.empty, session.take_into, self._effects
+        classes = 0 if effects is None else effects.classes  # of soft labels
+        image_name, views = settings.image_name, _views.of(session, settings, self._keying, finish.layout)
         float_bytes, row_info = _floats_of_bytes(settings) if settings.unscaled and has_image else None, self._row_info
+        kinds = _targets.kinds(settings.fields, self._stored._targets)
+        self._listing = None if self._target_names is None else _listed.listing_of(self._target_names, settings, others, kinds, labeled)
         if row_info and {SAMPLE_ID, VALID} & {tensor.name for tensor in others}:
             raise InvalidArgument(f"row_info=True adds tensors {SAMPLE_ID!r} and {VALID!r}, but the dataset has a "
                                   "field of that name; leave one of them out")
@@ -124,20 +144,28 @@ class DataLoader(Attributes, LoaderBase):
         def take():
             values = {}
             if has_image:
-                values["image"] = empty(shape, dtype=dtype, device=device)
+                values[image_name] = empty(shape, dtype=dtype, device=device)
+            for view in views:
+                values[view.name] = empty((rows, *view.sides), dtype=dtype, device=device)
             if labeled:
-                values["label"] = empty(rows, dtype=torch.int64, device=device)
+                values["label"] = (empty((rows, classes), dtype=torch.float32, device=device) if classes else
+                                   empty(rows, dtype=torch.int64, device=device))
             destinations = [_destination(tensor, values, rows, device) for tensor in others]
             stream = torch.cuda.current_stream(device).cuda_stream if on_gpu else 0
-            taken = take_into(finish, values["image"].data_ptr() if has_image else 0, image_bytes,
-                              values["label"].data_ptr() if labeled else 0, stream, timeout, destinations)
+            labels = values["label"].data_ptr() if labeled else 0
+            taken = take_into(finish, values[image_name].data_ptr() if has_image else 0, image_bytes, 0 if classes else labels,
+                              stream, timeout, destinations, effects, labels if classes else 0, 4 * rows * classes,
+                              [view.destination(*_memory(values[view.name])) for view in views])
             if taken is None:
                 return None
             step, sample_ids = taken
             if step[3] < rows:
                 values = {name: value[:step[3]] for name, value in values.items()}
+            if channels_last and has_image:
+                for name in (image_name, *(view.name for view in views)):
+                    values[name] = values[name].permute(0, 3, 1, 2)
             if float_bytes is not None:
-                values["image"] = float_bytes(values["image"])
+                values[image_name] = float_bytes(values[image_name])
             batch = TensorBatch(values)
             batch._step, batch._sample_ids = step, sample_ids
             if row_info:
@@ -145,6 +173,10 @@ class DataLoader(Attributes, LoaderBase):
             return batch, step[5]
 
         return take
+
+
+def _memory(tensor):
+    return tensor.data_ptr(), tensor.numel() * tensor.element_size()
 
 
 def _floats_of_bytes(settings):
@@ -196,6 +228,17 @@ def _sampling_of(sampler, batch_sampler, batch_size, shuffle, drop_last, rank, w
     if batch_sampler is None:
         return _sampling.of(sampler, batch_size, rank, world_size)
     return _sampling.of_batches(batch_sampler, rank, world_size)
+
+
+def _is_channels_last(memory_format, layout):
+    if memory_format in (None, torch.contiguous_format):
+        return False
+    if memory_format is not torch.channels_last:
+        raise InvalidArgument(f"memory_format is {memory_format}; expected torch.channels_last or torch.contiguous_format")
+    if layout != "NCHW":
+        raise InvalidArgument(f"memory_format is torch.channels_last, but layout is {layout!r}; leave layout out: the tensors have "
+                              "the shape of NCHW, and the memory of NHWC")
+    return True
 
 
 def _seed(seed, generator):

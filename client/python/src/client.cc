@@ -48,16 +48,12 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
   }();
   const DatasetInfo value = ValueOf(std::move(info));
   const Shape& row = value.row_shape;
-  nb::list fields;
-  for (const Field& field : value.fields) {
-    nb::list shape;
-    for (const uint32_t side : field.shape) shape.append(side);
-    fields.append(
-        nb::make_tuple(field.name, DTypeName(field.type), nb::tuple(shape), field.variable));
-  }
+  nb::list targets;
+  for (const Field& field : value.fields) targets.append(field.target);
   return nb::make_tuple(value.name, value.samples, value.classes, value.kind,
-                        nb::make_tuple(row.height, row.width, row.channels), std::move(fields),
-                        value.decoded, value.labeled, value.first_sample, value.epoch_samples);
+                        nb::make_tuple(row.height, row.width, row.channels),
+                        ToTensorList(value.fields), value.decoded, value.labeled,
+                        value.first_sample, value.epoch_samples, std::move(targets));
 }
 
 std::string ContentDigest(Client& client, const std::string& dataset) {
@@ -119,7 +115,7 @@ void BindClient(nb::module_& module) {
       .def("describe", &Describe, nb::arg("dataset"),
            "(name, samples, classes, kind, (height, width, channels) of images that need no "
            "decoding or zeros, [(name, type, shape, whether its length varies)], decoded, labeled, "
-           "first sample, samples in an epoch)")
+           "first sample, samples in an epoch, [Target of each field])")
       .def("content_digest", &ContentDigest, nb::arg("dataset"),
            "SHA-256 of all content, in hexadecimal; the daemon reads every byte for it")
       .def("bad", &Bad, nb::arg("dataset"),

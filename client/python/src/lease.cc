@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "client/python/src/effects.h"
 #include "client/python/src/errors.h"
 #include "client/python/src/gil.h"
 #include "client/python/src/host_copy.h"
@@ -32,11 +33,16 @@ std::vector<uint64_t> ToTuple(const Batch& batch) {
 }
 
 // Finishes into host memory that the caller provides.
-void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint64_t bytes) {
+void FinishOnHost(const Batch& batch, const Finish& finish, Address images, uint64_t bytes,
+                  const RequestedEffects& effects, Address soft_labels, uint64_t soft_bytes) {
   Status status;
   {
     const WithoutGil released;
-    status = batch.FinishInto(finish, reinterpret_cast<void*>(images), bytes);
+    const Result<DrawnEffects> drawn = DrawFor(effects, batch, soft_labels, soft_bytes);
+    status = drawn.ok()
+                 ? batch.FinishInto(finish, drawn->For(reinterpret_cast<float*>(soft_labels)),
+                                    reinterpret_cast<void*>(images), bytes)
+                 : drawn.status();
   }
   Check(status);
 }
@@ -63,7 +69,8 @@ void BindLease(nb::module_& module) {
                    [](const Batch& batch) { return Address(batch.device_labels()); })
       .def("finished_bytes", &Batch::FinishedBytes, nb::arg("finish"))
       .def("finish_on_host", &FinishOnHost, nb::arg("finish"), nb::arg("images"),
-           nb::arg("image_bytes"))
+           nb::arg("image_bytes"), nb::arg("effects").none() = nb::none(),
+           nb::arg("soft_labels") = Address{0}, nb::arg("soft_bytes") = 0)
       .def("release", &Release)
       .def(
           "release_behind",

@@ -114,6 +114,13 @@ void BindHost(nb::module_& module) {
           },
           nb::arg("place"), nb::arg("start"), nb::arg("pid"))
       .def("fail", &MakerHost::Fail, nb::arg("why"), "Tells the daemon; the host must end then.")
+      .def(
+          "ask_to_end",
+          [](MakerHost& host, int signal, double timeout) {
+            host.AskToEnd(signal, ToTimeout(timeout));
+          },
+          nb::arg("signal"), nb::arg("timeout"),
+          "Sends the workers a signal and waits for their end. The destructor kills the rest.")
       .def("leave_in_worker", &MakerHost::LeaveInWorker, nb::arg("place"),
            "Call it in a worker, first of all.")
       .def_prop_ro("workers", &MakerHost::workers, "How many are not yet reaped.");
@@ -147,7 +154,8 @@ void BindWorker(nb::module_& module) {
           [](MakerWorker& worker, double timeout) {
             return ValueOf(Waited([&] { return worker.Next(ToTimeout(timeout)); }));
           },
-          nb::arg("timeout"), "The next batch to make; DeadlineExceeded if none came.")
+          nb::arg("timeout"),
+          "The next batch to make; DeadlineExceeded if none came, or a signal did.")
       .def("set_row", &MakerWorker::SetRow, nb::arg("row"))
       .def(
           "ask_for_room",

@@ -3,6 +3,7 @@
 
 #include "client/python/src/client.h"
 #include "client/python/src/device_memory.h"
+#include "client/python/src/effects.h"
 #include "client/python/src/lease.h"
 #include "client/python/src/made.h"
 #include "client/python/src/maker.h"
@@ -13,6 +14,7 @@ NB_MODULE(_penstock, module) {
   // In most programs loaders live until the interpreter exits; that is not a leak.
   nanobind::set_leak_warnings(false);
   penstock::python::BindOptions(module);
+  penstock::python::BindEffects(module);
   penstock::python::BindLease(module);
   penstock::python::BindDeviceMemory(module);
   penstock::python::BindMade(module);

@@ -41,6 +41,16 @@ void BindEnums(nb::module_& module) {
       .value("SHUFFLED", Order::kShuffled)
       .value("GIVEN", Order::kGiven)
       .value("SHUFFLED_IN_WINDOWS", Order::kShuffledInWindows);
+  nb::enum_<Interpolation>(module, "Interpolation")
+      .value("NEAREST", Interpolation::kNearest)
+      .value("BILINEAR", Interpolation::kBilinear)
+      .value("BICUBIC", Interpolation::kBicubic)
+      .value("LANCZOS", Interpolation::kLanczos);
+  nb::enum_<PaddingMode>(module, "PaddingMode")
+      .value("CONSTANT", PaddingMode::kConstant)
+      .value("EDGE", PaddingMode::kEdge)
+      .value("REFLECT", PaddingMode::kReflect)
+      .value("SYMMETRIC", PaddingMode::kSymmetric);
   nb::enum_<Color>(module, "Color").value("RGB", Color::kRgb).value("GRAY", Color::kGray);
   nb::enum_<Remainder>(module, "Remainder")
       .value("DEFAULT", Remainder::kDefault)
@@ -63,6 +73,90 @@ void BindEnums(nb::module_& module) {
       .value("FLOAT16", Type::kFloat16)
       .value("BFLOAT16", Type::kBFloat16);
   nb::enum_<Layout>(module, "Layout").value("NHWC", Layout::kNHWC).value("NCHW", Layout::kNCHW);
+}
+
+void BindSteps(nb::module_& module) {
+  nb::enum_<TransformOp>(module, "TransformOp")
+      .value("HORIZONTAL_FLIP", TransformOp::kHorizontalFlip)
+      .value("VERTICAL_FLIP", TransformOp::kVerticalFlip)
+      .value("PAD", TransformOp::kPad)
+      .value("RANDOM_CROP", TransformOp::kRandomCrop)
+      .value("CENTER_CROP", TransformOp::kCenterCrop)
+      .value("RESIZE", TransformOp::kResize)
+      .value("RANDOM_RESIZED_CROP", TransformOp::kRandomResizedCrop)
+      .value("RANDOM_SHORTEST_SIZE", TransformOp::kRandomShortestSize)
+      .value("SCALE_JITTER", TransformOp::kScaleJitter)
+      .value("RANDOM_RESIZE", TransformOp::kRandomResize)
+      .value("ROTATION", TransformOp::kRotation)
+      .value("AFFINE", TransformOp::kAffine)
+      .value("PERSPECTIVE", TransformOp::kPerspective)
+      .value("COLOR_JITTER", TransformOp::kColorJitter)
+      .value("RANDOM_GRAYSCALE", TransformOp::kRandomGrayscale)
+      .value("GAUSSIAN_BLUR", TransformOp::kGaussianBlur)
+      .value("SOLARIZE", TransformOp::kSolarize)
+      .value("POSTERIZE", TransformOp::kPosterize)
+      .value("EQUALIZE", TransformOp::kEqualize)
+      .value("AUTOCONTRAST", TransformOp::kAutocontrast)
+      .value("INVERT", TransformOp::kInvert)
+      .value("ADJUST_SHARPNESS", TransformOp::kAdjustSharpness)
+      .value("RAND_AUGMENT", TransformOp::kRandAugment)
+      .value("TRIVIAL_AUGMENT_WIDE", TransformOp::kTrivialAugmentWide)
+      .value("AUTO_AUGMENT", TransformOp::kAutoAugment)
+      .value("AUG_MIX", TransformOp::kAugMix)
+      .value("COMPOSE", TransformOp::kCompose)
+      .value("RANDOM_APPLY", TransformOp::kRandomApply)
+      .value("RANDOM_CHOICE", TransformOp::kRandomChoice)
+      .value("RANDOM_ORDER", TransformOp::kRandomOrder);
+  nb::class_<TransformStep>(module, "TransformStep")
+      .def(nb::init<>())
+      .def_rw("op", &TransformStep::op)
+      .def_rw("numbers", &TransformStep::numbers)
+      .def_rw("probability", &TransformStep::probability)
+      .def_rw("interpolation", &TransformStep::interpolation)
+      .def_rw("padding_mode", &TransformStep::padding_mode)
+      .def_rw("steps", &TransformStep::steps);
+  nb::class_<ImageOptions>(module, "ImageOptions")
+      .def(nb::init<>())
+      .def_rw("random_crop", &ImageOptions::random_crop)
+      .def_rw("center_crop", &ImageOptions::center_crop)
+      .def_rw("whole_image", &ImageOptions::whole_image)
+      .def_rw("interpolation", &ImageOptions::interpolation)
+      .def_rw("flip_probability", &ImageOptions::flip_probability)
+      .def_rw("steps", &ImageOptions::steps)
+      .def_rw("color", &ImageOptions::color)
+      .def_rw("apply_exif_orientation", &ImageOptions::apply_exif_orientation);
+  nb::class_<MoreImage>(module, "MoreImage")
+      .def(nb::init<>())
+      .def_rw("name", &MoreImage::name)
+      .def_rw("image", &MoreImage::image);
+  nb::class_<WholeImage>(module, "WholeImage")
+      .def(nb::init<>())
+      .def_rw("height", &WholeImage::height)
+      .def_rw("width", &WholeImage::width)
+      .def_rw("canvas", &WholeImage::canvas);
+}
+
+void BindTargets(nb::module_& module) {
+  nb::enum_<Target::Kind>(module, "TargetKind")
+      .value("NONE", Target::Kind::kNone)
+      .value("MASK", Target::Kind::kMask)
+      .value("BOXES", Target::Kind::kBoxes)
+      .value("POINTS", Target::Kind::kPoints)
+      .value("WITH_BOXES", Target::Kind::kWithBoxes);
+  nb::enum_<Target::BoxFormat>(module, "BoxFormat")
+      .value("CORNERS", Target::BoxFormat::kCorners)
+      .value("CORNER_AND_SIZE", Target::BoxFormat::kCornerAndSize)
+      .value("CENTER_AND_SIZE", Target::BoxFormat::kCenterAndSize);
+  nb::class_<Target>(module, "Target", "What a field is that follows its image's geometry.")
+      .def(nb::init<>())
+      .def_rw("kind", &Target::kind)
+      .def_rw("box_format", &Target::box_format)
+      .def_rw("relative", &Target::relative)
+      .def_rw("fill", &Target::fill)
+      .def_rw("min_side", &Target::min_side)
+      .def_rw("point_pairs", &Target::point_pairs)
+      .def_rw("point_numbers", &Target::point_numbers)
+      .def_rw("item_points", &Target::item_points);
 }
 
 void BindStructs(nb::module_& module) {
@@ -101,7 +195,8 @@ void BindStructs(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("name", &FieldRequest::name)
       .def_rw("max_length", &FieldRequest::max_length)
-      .def_rw("as_stored", &FieldRequest::as_stored);
+      .def_rw("as_stored", &FieldRequest::as_stored)
+      .def_rw("target", &FieldRequest::target);
   nb::class_<State>(module, "State")
       .def(nb::init<>())
       .def_rw("epoch", &State::epoch)
@@ -130,7 +225,8 @@ void BindPythonFeed(nb::module_& module) {
           "Seconds for a sample, or to collate a batch. 0: an hour.")
       .def_rw("streams", &PythonFeed::streams)
       .def_rw("digest", &PythonFeed::digest)
-      .def_rw("replace_bad_samples", &PythonFeed::replace_bad_samples);
+      .def_rw("replace_bad_samples", &PythonFeed::replace_bad_samples)
+      .def_rw("keep_workers", &PythonFeed::keep_workers);
 }
 
 // Any one-dimensional array or buffer of uint64 in host memory; copied once.
@@ -171,6 +267,10 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("seed", &SessionOptions::seed)
       .def_rw("random_crop", &SessionOptions::random_crop)
       .def_rw("center_crop", &SessionOptions::center_crop)
+      .def_rw("whole_image", &SessionOptions::whole_image)
+      .def_rw("interpolation", &SessionOptions::interpolation)
+      .def_rw("steps", &SessionOptions::steps)
+      .def_rw("more_images", &SessionOptions::more_images)
       .def_rw("color", &SessionOptions::color)
       .def_rw("apply_exif_orientation", &SessionOptions::apply_exif_orientation)
       .def_rw("flip_probability", &SessionOptions::flip_probability)
@@ -194,6 +294,8 @@ void BindSessionOptions(nb::module_& module) {
 
 void BindOptions(nb::module_& module) {
   BindEnums(module);
+  BindSteps(module);
+  BindTargets(module);
   BindStructs(module);
   BindPythonFeed(module);
   BindSessionOptions(module);

@@ -66,11 +66,15 @@ struct OnDevice {
   std::unique_ptr<DeviceMemory> memory;
   Address images = 0, labels = 0;
   std::vector<Placed> tensors = {};
+  std::optional<Address> soft_labels = {};  // set with effects
 };
 
 nb::tuple Described(nb::tuple step, nb::object labels, nb::object sample_ids, OnDevice there) {
-  return nb::make_tuple(std::move(step), std::move(there.memory), there.images, there.labels,
-                        std::move(labels), std::move(sample_ids), std::move(there.tensors));
+  const std::optional<Address> soft_labels = there.soft_labels;
+  nb::tuple described =
+      nb::make_tuple(std::move(step), std::move(there.memory), there.images, there.labels,
+                     std::move(labels), std::move(sample_ids), std::move(there.tensors));
+  return soft_labels ? nb::tuple(described + nb::make_tuple(*soft_labels)) : described;
 }
 
 // Addresses of the tensors in the batch's own slot.
@@ -180,7 +184,7 @@ std::optional<Batch> HeldSession::Take(Address stream, Seconds timeout) {
 }
 
 nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destination,
-                                 Address stream, Seconds timeout) {
+                                 Address stream, Seconds timeout, const RequestedEffects& effects) {
   const std::unique_lock<std::mutex> lock = Enter();
   const Stream on = reinterpret_cast<Stream>(stream);
   Result<Batch> batch = Next(on, timeout);
@@ -188,16 +192,21 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destin
   if (!batch.ok()) Raise(batch.status());
   const auto ids = batch->sample_ids();
   nb::bytes sample_ids(ids.data(), ids.size_bytes());
-  const std::vector<TensorInto> tensors = ToInto(destination.tensors);
+  std::vector<TensorInto> tensors = ToInto(destination.tensors);
+  const ViewsInto views = ValueOf(ViewsInto::For(destination.views, session_.tensors(), *batch));
+  views.AppendTo(tensors);
   const Into into = {reinterpret_cast<void*>(destination.images), destination.image_bytes,
                      reinterpret_cast<int64_t*>(destination.labels), tensors};
+  const DrawnEffects drawn =
+      ValueOf(DrawFor(effects, *batch, destination.soft_labels, destination.soft_bytes));
+  const Effects on_batch = drawn.For(reinterpret_cast<float*>(destination.soft_labels));
   Status finished;
   if (session_.device() >= 0) {
-    finished = batch->FinishInto(finish, into, on);
+    finished = batch->FinishInto(finish, on_batch, into, on);
   } else {
     const WithoutGil released;
     PreferHugePages(into.images, into.image_bytes);
-    finished = batch->FinishInto(finish, into, on);
+    finished = batch->FinishInto(finish, on_batch, into, on);
   }
   Check(finished);
   return nb::make_tuple(ToStep(*batch), std::move(sample_ids));
@@ -205,15 +214,19 @@ nb::object HeldSession::TakeInto(const Finish& finish, const Destination& destin
 
 // Allocates before taking a batch, so that no batch is lost if memory runs out.
 nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
-                                     const Wanted& wanted, Seconds timeout) {
+                                     const Wanted& wanted, Seconds timeout,
+                                     const RequestedEffects& effects) {
   const std::unique_lock<std::mutex> lock = Enter();
   std::optional<DeviceBuffer> buffer;
   const size_t image_bytes = finish ? FinishedBytes(session_.shape(), *finish) : 0;
   TensorPlan plan;
+  size_t soft_at = 0, soft_bytes = 0;
   if (finish) {
     const size_t labels = sizeof(int64_t) * session_.shape().rows;
     plan = PlanTensors(session_, wanted, LabelsOffset(image_bytes) + labels);
-    buffer = ValueOf(pool->Take(plan.bytes));
+    soft_at = LabelsOffset(plan.bytes);
+    soft_bytes = SoftBytes(effects, session_.shape().rows);
+    buffer = ValueOf(pool->Take(soft_bytes == 0 ? plan.bytes : soft_at + soft_bytes));
   }
   Result<Batch> batch = Next(pool->stream(), timeout);
   if (!batch.ok() && IsEnd(batch.status())) return nb::none();
@@ -224,11 +237,14 @@ nb::object HeldSession::TakeOnDevice(const SharedPool& pool, const std::optional
     std::byte* const data = static_cast<std::byte*>(buffer->data());
     auto* const row_labels = reinterpret_cast<int64_t*>(data + LabelsOffset(image_bytes));
     Settle(plan, data);
+    const Address soft = soft_bytes == 0 ? 0 : reinterpret_cast<Address>(data + soft_at);
     const nb::tuple step = ToStep(*batch);
-    Check(batch->FinishInto(*finish, {data, image_bytes, row_labels, plan.into}, pool->stream()));
+    const DrawnEffects drawn = ValueOf(DrawFor(effects, *batch, soft, soft_bytes));
+    Check(batch->FinishInto(*finish, drawn.For(reinterpret_cast<float*>(soft)),
+                            {data, image_bytes, row_labels, plan.into}, pool->stream()));
     there = {std::make_unique<PoolMemory>(pool, *std::move(buffer)),
              reinterpret_cast<Address>(data), reinterpret_cast<Address>(row_labels),
-             std::move(plan.placed)};
+             std::move(plan.placed), effects ? std::optional(soft) : std::nullopt};
     return Described(step, std::move(labels), std::move(ids), std::move(there));
   }
   there.images = reinterpret_cast<Address>(batch->device_images());
@@ -305,22 +321,27 @@ void BindSession(nb::module_& module) {
           "take_into",
           [](HeldSession& session, const Finish& finish, Address images, uint64_t image_bytes,
              Address labels, Address stream, Seconds timeout,
-             const std::vector<TensorDestination>& tensors) {
-            return session.TakeInto(finish, {images, image_bytes, labels, tensors}, stream,
-                                    timeout);
+             const std::vector<TensorDestination>& tensors, const RequestedEffects& effects,
+             Address soft_labels, uint64_t soft_bytes, const std::vector<ViewDestination>& views) {
+            return session.TakeInto(
+                finish, {images, image_bytes, labels, tensors, soft_labels, soft_bytes, views},
+                stream, timeout, effects);
           },
           nb::arg("finish"), nb::arg("images"), nb::arg("image_bytes"), nb::arg("labels"),
           nb::arg("stream"), nb::arg("timeout").none(),
           nb::arg("tensors") = std::vector<TensorDestination>(),
+          nb::arg("effects").none() = nb::none(), nb::arg("soft_labels") = Address{0},
+          nb::arg("soft_bytes") = 0, nb::arg("views") = std::vector<ViewDestination>(),
           "The next batch, finished into the caller's memory: ((epoch, step, first, rows, "
           "valid_rows, last_of_epoch), sample ids as bytes of uint64); None at the end of an "
           "epoch.")
       .def(
           "take_on_device", &HeldSession::TakeOnDevice, nb::arg("pool"), nb::arg("finish").none(),
-          nb::arg("wanted"), nb::arg("timeout").none(),
+          nb::arg("wanted"), nb::arg("timeout").none(), nb::arg("effects").none() = nb::none(),
           "The next batch in GPU memory, finished on the pool's stream, or as it is stored: (step, "
           "memory, images, labels, labels on the host, sample_ids, [(address, row stride, address "
-          "of lengths)] of the requested tensors); None at the end of an epoch.")
+          "of lengths)] of the requested tensors); None at the end of an epoch. With effects, "
+          "which only a finish has, the address of the soft labels comes last, or 0.")
       .def_prop_ro("tensors", &DescribedTensors)
       .def_prop_ro("labeled", &Ask<&Session::labeled>)
       .def("view", &View, nb::arg("lease"), nb::arg("tensor"),

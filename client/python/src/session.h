@@ -16,8 +16,10 @@
 #include <vector>
 
 #include "client/python/src/device_memory.h"
+#include "client/python/src/effects.h"
 #include "client/python/src/gil.h"
 #include "client/python/src/tensors.h"
+#include "client/python/src/views.h"
 #include "penstock/penstock.h"
 
 namespace penstock::python {
@@ -30,6 +32,9 @@ struct Destination {
   uint64_t image_bytes = 0;
   Address labels = 0;  // int64, one for each row
   std::vector<TensorDestination> tensors = {};
+  Address soft_labels = 0;  // float32, rows × classes; 0: not wanted
+  uint64_t soft_bytes = 0;
+  std::vector<ViewDestination> views = {};
 };
 
 // Gives threads turns at a session, which serves one thread at a time: the thread that takes
@@ -63,15 +68,17 @@ class HeldSession {
 
   // Take and FinishInto. Returns (ToStep, sample ids as bytes).
   nanobind::object TakeInto(const Finish& finish, const Destination& destination, Address stream,
-                            Seconds timeout);
+                            Seconds timeout, const RequestedEffects& effects);
 
   // Takes the next batch on the GPU, on the pool's stream: as it is stored, or finished into the
   // pool's memory. Returns (step, memory, address of the images, address of the labels, labels,
   // sample_ids, tensors), with labels and ids on the host; None at the end of an epoch. `wanted`
-  // lists tensors and their types.
+  // lists tensors and their types. With effects, which only a finish has, the address of the soft
+  // labels comes last, or 0.
   using Wanted = std::vector<std::tuple<uint32_t, std::string>>;
   nanobind::object TakeOnDevice(const SharedPool& pool, const std::optional<Finish>& finish,
-                                const Wanted& wanted, Seconds timeout);
+                                const Wanted& wanted, Seconds timeout,
+                                const RequestedEffects& effects);
 
   // Takes a batch of a Python dataset. Returns (buffer, ToStep, sample ids as bytes); None at the
   // end of an epoch; HOST_WANTED if this process must fork a host first.

@@ -43,31 +43,118 @@ v1::Order ToOrder(Order order) {
   return v1::ORDER_UNSPECIFIED;
 }
 
+// Whether a crop and a flip do not say it all.
+template <typename Options>  // SessionOptions, ImageOptions
+bool NeedsRecipe(const Options& options) {
+  return options.whole_image || !options.steps.empty() ||
+         options.interpolation != Interpolation::kBilinear;
+}
+
 // Whether any option about decoding images is set.
 bool AsksForDecoding(const SessionOptions& options) {
-  return options.random_crop || options.center_crop || options.flip_probability != 0 ||
+  return options.random_crop || options.center_crop || NeedsRecipe(options) ||
+         !options.more_images.empty() || options.flip_probability != 0 ||
          options.color != Color::kRgb || options.apply_exif_orientation;
 }
 
-void SetDecoding(const SessionOptions& options, v1::ImageDecoding& image) {
-  if (options.center_crop) {
-    v1::ResizeCenterCrop& crop = *image.mutable_resize_center_crop();
-    crop.set_resize(options.center_crop->resize);
-    crop.set_height(options.center_crop->height);
-    crop.set_width(options.center_crop->width);
-  } else {
-    const RandomResizedCrop wanted = options.random_crop.value_or(RandomResizedCrop());
-    v1::RandomResizedCrop& crop = *image.mutable_random_resized_crop();
-    crop.set_height(wanted.height);
-    crop.set_width(wanted.width);
-    crop.set_scale_min(wanted.scale_min);
-    crop.set_scale_max(wanted.scale_max);
-    crop.set_ratio_min(wanted.ratio_min);
-    crop.set_ratio_max(wanted.ratio_max);
+v1::Interpolation ToInterpolation(Interpolation interpolation) {
+  switch (interpolation) {
+    case Interpolation::kNearest:
+      return v1::INTERPOLATION_NEAREST;
+    case Interpolation::kBilinear:
+      return v1::INTERPOLATION_BILINEAR;
+    case Interpolation::kBicubic:
+      return v1::INTERPOLATION_BICUBIC;
+    case Interpolation::kLanczos:
+      return v1::INTERPOLATION_LANCZOS;
   }
+  return v1::INTERPOLATION_UNSPECIFIED;
+}
+
+// The public enums have the message's values.
+void SetStep(const TransformStep& step, v1::TransformStep& out) {
+  out.set_op(static_cast<v1::TransformOp>(step.op));
+  out.mutable_numbers()->Assign(step.numbers.begin(), step.numbers.end());
+  out.set_probability(step.probability);
+  out.set_interpolation(ToInterpolation(step.interpolation));
+  out.set_padding_mode(static_cast<v1::PaddingMode>(step.padding_mode));
+  for (const TransformStep& inner : step.steps) SetStep(inner, *out.add_steps());
+}
+
+void SetCenterCrop(const ResizeCenterCrop& wanted, v1::ResizeCenterCrop& crop) {
+  crop.set_resize(wanted.resize);
+  crop.set_height(wanted.height);
+  crop.set_width(wanted.width);
+}
+
+void SetRandomCrop(const RandomResizedCrop& wanted, v1::RandomResizedCrop& crop) {
+  crop.set_height(wanted.height);
+  crop.set_width(wanted.width);
+  crop.set_scale_min(wanted.scale_min);
+  crop.set_scale_max(wanted.scale_max);
+  crop.set_ratio_min(wanted.ratio_min);
+  crop.set_ratio_max(wanted.ratio_max);
+}
+
+// ImageDecoding and Recipe have these fields in common.
+template <typename Options, typename Message>
+void SetCrop(const Options& options, Message& message) {
+  if (options.center_crop) {
+    SetCenterCrop(*options.center_crop, *message.mutable_resize_center_crop());
+  } else {
+    SetRandomCrop(options.random_crop.value_or(RandomResizedCrop()),
+                  *message.mutable_random_resized_crop());
+  }
+}
+
+template <typename Options>
+void SetRecipe(const Options& options, v1::Recipe& recipe) {
+  if (options.whole_image) {
+    recipe.mutable_whole_image()->set_height(options.whole_image->height);
+    recipe.mutable_whole_image()->set_width(options.whole_image->width);
+  } else {
+    SetCrop(options, recipe);
+  }
+  recipe.set_interpolation(ToInterpolation(options.interpolation));
+  for (const TransformStep& step : options.steps) SetStep(step, *recipe.add_steps());
+}
+
+template <typename Options>
+void SetDecoding(const Options& options, v1::ImageDecoding& image) {
+  if (NeedsRecipe(options)) {
+    SetRecipe(options, *image.mutable_recipe());
+  } else {
+    SetCrop(options, image);
+  }
+  if (options.whole_image) image.set_canvas(options.whole_image->canvas);
   image.set_flip_probability(options.flip_probability);
   image.set_color(options.color == Color::kGray ? v1::COLOR_GRAY : v1::COLOR_RGB);
   image.set_apply_exif_orientation(options.apply_exif_orientation);
+}
+
+// A field's message sets only what its kind of target has.
+void SetTarget(const Target& target, v1::Target& out) {
+  const bool has_positions =
+      target.kind == Target::Kind::kBoxes || target.kind == Target::Kind::kPoints;
+  out.set_kind(static_cast<v1::TargetKind>(target.kind));
+  if (has_positions) out.set_relative(target.relative);
+  if (target.kind == Target::Kind::kMask) out.set_fill(target.fill);
+  if (target.kind == Target::Kind::kBoxes) {
+    out.set_box_format(static_cast<v1::BoxFormat>(target.box_format));
+    out.set_min_side(target.min_side);
+  }
+  if (target.kind == Target::Kind::kPoints) {
+    out.set_point_numbers(target.point_numbers);
+    out.set_item_points(target.item_points);
+    out.mutable_point_pairs()->Assign(target.point_pairs.begin(), target.point_pairs.end());
+  }
+}
+
+void SetField(const FieldRequest& field, v1::FieldRequest& out) {
+  out.set_name(field.name);
+  out.set_max_length(field.max_length);
+  out.set_as_stored(field.as_stored);
+  if (field.target.kind != Target::Kind::kNone) SetTarget(field.target, *out.mutable_target());
 }
 
 void SetState(const State& state, v1::FeedState& out) {
@@ -100,6 +187,7 @@ void SetPython(const PythonFeed& python, v1::PythonFeed& feed) {
   feed.set_streams(python.streams);
   feed.set_digest(python.digest);
   feed.set_replace_bad_samples(python.replace_bad_samples);
+  feed.set_keep_workers(python.keep_workers);
 }
 
 v1::HandleKind ToHandleKind(HandleKind kind) {
@@ -204,14 +292,14 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
     SetPython(*options.python, *feed.mutable_python());
   } else {
     SetDecoding(options, *feed.mutable_image());
+    for (const MoreImage& more : options.more_images) {
+      v1::MoreImage& to = *feed.add_more_images();
+      to.set_name(more.name);
+      SetDecoding(more.image, *to.mutable_image());
+    }
     feed.set_image_by_default(!AsksForDecoding(options));
   }
-  for (const FieldRequest& field : options.fields) {
-    v1::FieldRequest& to = *feed.add_fields();
-    to.set_name(field.name);
-    to.set_max_length(field.max_length);
-    to.set_as_stored(field.as_stored);
-  }
+  for (const FieldRequest& field : options.fields) SetField(field, *feed.add_fields());
   SetSamples(options, feed);
   request.set_rank(options.rank);
   request.set_world_size(options.world_size);

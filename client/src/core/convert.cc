@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock::client {
 namespace {
 
@@ -59,6 +61,18 @@ Status ForkedStatus() {
   return Status(Code::kFailedPrecondition,
                 "this Penstock object belongs to the process before the fork; start the child with "
                 "multiprocessing's spawn or forkserver method, and it can connect for itself");
+}
+
+absl::StatusOr<finish::Spec> ToFinishSpec(const Finish& finish, const Shape& shape) {
+  const size_t known = std::size(finish.mean);
+  if (finish.type != Type::kUInt8 && shape.channels > known) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the finish: too many channels: got ", shape.channels, ", expected at most ",
+                     known, " for float types; use uint8, or convert the batch yourself"));
+  }
+  const size_t channels = std::min<size_t>(shape.channels, known);
+  return finish::Spec{finish.type, finish.layout, std::span(finish.mean).first(channels),
+                      std::span(finish.stddev).first(channels)};
 }
 
 }  // namespace penstock::client

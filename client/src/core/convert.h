@@ -1,6 +1,7 @@
 // Converts between the library's internal types and its public ones.
 #pragma once
 
+#include "client/finish/finish.h"
 #include "common/base/status.h"
 #include "penstock/finish.h"
 #include "penstock/status.h"
@@ -16,6 +17,9 @@ inline Status Invalid(std::string what) { return Status(Code::kInvalidArgument, 
 // InvalidArgument for a mean or a standard deviation if batches have no images: it would do
 // nothing.
 Status CheckFinish(const Finish& finish, bool has_image);
+
+// InvalidArgument for more channels than the finish has coefficients.
+absl::StatusOr<finish::Spec> ToFinishSpec(const Finish& finish, const Shape& shape);
 
 // The error of every call in a forked child.
 Status ForkedStatus();

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "client/finish/effects/on_device.h"
 #include "client/finish/on_device.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
@@ -165,6 +166,7 @@ class CudaGpu final : public Gpu {
     const size_t labels = job.into.labels == nullptr ? 0 : shape.rows;
     const std::span<std::byte> images(static_cast<std::byte*>(job.into.images),
                                       job.into.image_bytes);
+    if (finish::HasEffects(job.effects)) return FinishWithEffects(job, images, stream);
     return Here([&] {
       if (job.synthetic)
         return finish::SynthesizeOnDevice(*job.synthetic, job.spec, shape, images,
@@ -185,6 +187,22 @@ class CudaGpu final : public Gpu {
   absl::Status Synchronize() override { return Here(&cuda::SynchronizeDevice); }
 
  private:
+  absl::Status FinishWithEffects(const Finishing& job, std::span<std::byte> images, Stream stream) {
+    const Shape& shape = job.shape;
+    const size_t row_bytes = size_t{shape.height} * shape.width * shape.channels;
+    const std::span<int64_t> labels_into(job.into.labels,
+                                         job.into.labels == nullptr ? 0 : shape.rows);
+    const bool read = job.into.labels != nullptr || job.effects.soft_labels != nullptr;
+    return Here([&] {
+      if (job.synthetic)
+        return finish::SynthesizeWithEffectsOnDevice(*job.synthetic, job.spec, job.effects, shape,
+                                                     images, labels_into, stream);
+      return finish::ApplyWithEffectsOnDevice(
+          job.spec, job.effects, shape, {job.rows, shape.rows * row_bytes},
+          {job.labels, read ? shape.rows : 0}, images, labels_into, stream);
+    });
+  }
+
   template <typename Do>
   absl::Status Here(const Do& act) {
     if (Exiting()) return absl::FailedPreconditionError("this process is exiting");

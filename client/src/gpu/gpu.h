@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 
+#include "client/finish/effects/effects.h"
 #include "client/finish/finish.h"
 #include "client/finish/synthetic.h"
 #include "client/finish/tensor.h"
@@ -99,6 +100,7 @@ class Gpu {
     const uint8_t* rows = nullptr;    // all pointers are device memory
     const int64_t* labels = nullptr;  // one for each row
     Into into;
+    Effects effects = {};
   };
   virtual absl::Status Finish(const Finishing& job, Stream stream) = 0;
 

@@ -92,8 +92,17 @@ void MakerChildren::AppendTo(std::vector<pollfd>& entries) const {
   for (const auto& [place, child] : children_) entries.push_back(Readable(child.pidfd));
 }
 
+void MakerChildren::AskAll(int signal, base::TimePoint deadline) {
+  for (const auto& [place, child] : children_) ::kill(child.pid, signal);
+  ReapUntil(deadline);
+}
+
 void MakerChildren::KillAll(base::TimePoint deadline) {
   for (const auto& [place, child] : children_) KillGroup(child.pid);
+  ReapUntil(deadline);
+}
+
+void MakerChildren::ReapUntil(base::TimePoint deadline) {
   for (;;) {
     Reap(0);
     if (children_.empty() || base::Now() >= deadline) return;

@@ -52,6 +52,10 @@ class MakerChildren {
   // Appends an entry for each child, readable once that has ended.
   void AppendTo(std::vector<pollfd>& entries) const;
 
+  // Sends all children a signal, which asks them to end, and reaps those that do so until the
+  // deadline.
+  void AskAll(int signal, base::TimePoint deadline);
+
   // Kills all children and waits until they are reaped, at most until the deadline: a process whose
   // storage does not answer cannot be killed until it does.
   void KillAll(base::TimePoint deadline);
@@ -61,6 +65,8 @@ class MakerChildren {
   void Forget(uint32_t place);
 
  private:
+  void ReapUntil(base::TimePoint deadline);
+
   struct Child {
     uint32_t start = 0;
     pid_t pid = 0;

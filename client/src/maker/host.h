@@ -89,6 +89,10 @@ class MakerHost {
   // end then. Cuts off what does not fit the page.
   void Fail(const std::string& why);
 
+  // Asks the workers to end, by a signal for which they have a handler, and waits for them until
+  // the deadline. The destructor kills those that are left.
+  void AskToEnd(int signal, base::TimePoint deadline) { children_.AskAll(signal, deadline); }
+
   // In a worker forked for this place: closes and unmaps everything of the host except the worker's
   // own words, so that the daemon and the trainer see when the host ends, and puts the worker in a
   // process group of its own. The object is of no use then.

@@ -77,6 +77,10 @@ Status MakerHost::NoteForked(PlaceStart at, pid_t pid) {
 
 void MakerHost::Fail(const std::string& why) { host_->Fail(why); }
 
+void MakerHost::AskToEnd(int signal, milliseconds timeout) {
+  host_->AskToEnd(signal, base::Now() + WaitFor(timeout));
+}
+
 void MakerHost::LeaveInWorker(uint32_t place) { host_->LeaveInWorker(place); }
 
 size_t MakerHost::workers() const { return host_->workers(); }

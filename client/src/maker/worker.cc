@@ -65,6 +65,7 @@ absl::StatusOr<BatchToMake> MakerWorker::Next(base::TimePoint deadline) {
   }
   // Also if a request is waiting, because segments may have been withdrawn.
   PENSTOCK_RETURN_IF_ERROR(ReadDoorway());
+  interrupted_ = false;
   PENSTOCK_ASSIGN_OR_RETURN(const shm::MakeRequest request, Await(makes_, deadline));
   absl::StatusOr<BatchToMake> batch = Take(request);
   if (!batch.ok()) return Break(batch.status());
@@ -238,7 +239,7 @@ absl::StatusOr<shm::MakeRequest> MakerWorker::Await(std::deque<shm::MakeRequest>
     }
     if (!announced) {
       shm::FallAsleep(channel().worker_asleep);
-    } else if (base::Now() >= deadline) {
+    } else if (base::Now() >= deadline || (interrupted_ && &kept == &makes_)) {
       return absl::DeadlineExceededError("the daemon asks for nothing");
     } else {
       PENSTOCK_RETURN_IF_ERROR(Sleep(deadline));
@@ -249,6 +250,7 @@ absl::StatusOr<shm::MakeRequest> MakerWorker::Await(std::deque<shm::MakeRequest>
 absl::Status MakerWorker::Sleep(base::TimePoint deadline) {
   pollfd entries[] = {Readable(entrance_.to_us), Readable(entrance_.socket)};
   PENSTOCK_RETURN_IF_ERROR(WaitForAny(entries, deadline));
+  interrupted_ = entries[0].revents == 0 && entries[1].revents == 0;
   if (entries[0].revents != 0) {
     if (absl::Status status = ClearEvent(entrance_.to_us); !status.ok()) return Break(status);
   }

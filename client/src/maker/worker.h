@@ -72,8 +72,8 @@ class MakerWorker {
 
   // Waits for the next batch to make, which is then in hand.
   //
-  // **Errors**: DeadlineExceeded: none came, try again. FailedPrecondition: one is in hand.
-  // Unavailable: the daemon closed the connection. Internal: it sent something impossible.
+  // **Errors**: DeadlineExceeded: none came, or a signal did; try again. FailedPrecondition: one is
+  // in hand. Unavailable: the daemon closed the connection. Internal: it sent something impossible.
   absl::StatusOr<BatchToMake> Next(base::TimePoint deadline);
 
   // Tells the daemon which row is in hand, for time-outs and messages. Costs two stores.
@@ -137,6 +137,7 @@ class MakerWorker {
   std::deque<shm::MakeRequest> makes_, rooms_;
   uint64_t last_sequence_ = 0;  // of the requests that were taken
   std::optional<InHand> in_hand_;
+  bool interrupted_ = false;  // the last sleep, by a signal
   absl::Status broken_;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/finish/effects/effects.h"
 #include "client/finish/finish.h"
 #include "client/finish/synthetic.h"
 #include "client/src/core/convert.h"
@@ -16,18 +17,6 @@
 namespace penstock {
 namespace {
 
-absl::StatusOr<finish::Spec> ToFinishSpec(const Finish& finish, const Shape& shape) {
-  const size_t known = std::size(finish.mean);
-  if (finish.type != Type::kUInt8 && shape.channels > known) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the finish: too many channels: got ", shape.channels, ", expected at most ",
-                     known, " for float types; use uint8, or convert the batch yourself"));
-  }
-  const size_t channels = std::min<size_t>(shape.channels, known);
-  return finish::Spec{finish.type, finish.layout, std::span(finish.mean).first(channels),
-                      std::span(finish.stddev).first(channels)};
-}
-
 // Parameters of the synthetic rows of a batch that begins at position `first`.
 finish::Synthetic ToSynthetic(const client::SyntheticRows& rows, uint64_t epoch, uint64_t first) {
   return {.seed = rows.seed,
@@ -37,17 +26,21 @@ finish::Synthetic ToSynthetic(const client::SyntheticRows& rows, uint64_t epoch,
           .classes = rows.classes};
 }
 
-absl::Status CheckInto(client::Gpu& gpu, const Into& into, size_t wanted) {
+absl::Status CheckInto(client::Gpu& gpu, const Into& into, const float* soft_labels,
+                       size_t wanted) {
   if (into.image_bytes < wanted) {
     return absl::InvalidArgumentError(absl::StrCat("into.images: too small: got ", into.image_bytes,
                                                    " bytes, expected at least ", wanted));
   }
   const bool labels = into.labels == nullptr || gpu.Reaches(into.labels);
   const bool images = wanted == 0 || gpu.Reaches(into.images);
-  if (labels && images) return absl::OkStatus();
+  const bool soft = soft_labels == nullptr || gpu.Reaches(soft_labels);
+  if (labels && images && soft) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("this batch is on device ", gpu.ordinal(), " and is finished there, but '",
-                   labels ? "images" : "labels",
+                   !labels   ? "labels"
+                   : !images ? "images"
+                             : "soft_labels",
                    "' is not memory that the device can write to; pass device memory"));
 }
 
@@ -136,7 +129,7 @@ Status Batch::CopyImages(void* into, size_t bytes) const {
                                         " bytes, expected at least ", view_.image_bytes));
   }
   if (view_.synthetic != nullptr) {
-    return Synthesize({.type = Type::kUInt8, .layout = Layout::kNHWC}, into, bytes, nullptr);
+    return Synthesize({.type = Type::kUInt8, .layout = Layout::kNHWC}, {}, into, bytes, nullptr);
   }
   if (!view_.on_device) {
     std::memcpy(into, view_.images, view_.image_bytes);
@@ -150,12 +143,28 @@ Status Batch::CopyImages(void* into, size_t bytes) const {
   return client::ToPublic(status);
 }
 
-Status Batch::Synthesize(const Finish& finish, void* into, size_t bytes, int64_t* labels) const {
-  const absl::StatusOr<finish::Spec> spec = ToFinishSpec(finish, view_.shape);
+// Whether the finish and its effects fit the batch's images and labels.
+Status Batch::CheckFits(const Finish& finish, const Effects& effects) const {
+  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
+  if (!finish::HasEffects(effects)) return {};
+  if (view_.image_bytes == 0)
+    return client::Invalid(
+        "effects: got a batch without images of bytes, expected images; erase and mix such tensors "
+        "yourself");
+  return client::ToPublic(finish::CheckSoftLabels(effects, rows(), labels()));
+}
+
+Status Batch::Synthesize(const Finish& finish, const Effects& effects, void* into, size_t bytes,
+                         int64_t* labels) const {
+  const absl::StatusOr<finish::Spec> spec = client::ToFinishSpec(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
-  return client::ToPublic(finish::Synthesize(
-      ToSynthetic(*view_.synthetic, view_.epoch, view_.first), *spec, view_.shape,
-      {static_cast<std::byte*>(into), bytes}, {labels, labels == nullptr ? 0 : view_.shape.rows}));
+  const finish::Synthetic what = ToSynthetic(*view_.synthetic, view_.epoch, view_.first);
+  const std::span<std::byte> images(static_cast<std::byte*>(into), bytes);
+  const std::span<int64_t> to_labels(labels, labels == nullptr ? 0 : view_.shape.rows);
+  return client::ToPublic(
+      finish::HasEffects(effects)
+          ? finish::SynthesizeWithEffects(what, *spec, effects, view_.shape, images, to_labels)
+          : finish::Synthesize(what, *spec, view_.shape, images, to_labels));
 }
 
 size_t Batch::FinishedBytes(const Finish& finish) const {
@@ -163,35 +172,53 @@ size_t Batch::FinishedBytes(const Finish& finish) const {
 }
 
 Status Batch::FinishInto(const Finish& finish, void* into, size_t bytes) const {
+  return FinishInto(finish, Effects{}, into, bytes);
+}
+
+Status Batch::FinishInto(const Finish& finish, const Effects& effects, void* into,
+                         size_t bytes) const {
   if (Status held = CheckHeld(); !held.ok()) return held;
-  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
+  if (Status fits = CheckFits(finish, effects); !fits.ok()) return fits;
   if (view_.on_device) {
     return client::Invalid(
         "this batch is on a GPU; finish it there, with FinishInto(finish, {images, image_bytes, "
         "labels}, stream)");
   }
-  const absl::StatusOr<finish::Spec> spec = ToFinishSpec(finish, view_.shape);
+  const absl::StatusOr<finish::Spec> spec = client::ToFinishSpec(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
   if (!client::HostReads(into, bytes)) return client::NotTheHosts("into");
-  if (view_.synthetic != nullptr) return Synthesize(finish, into, bytes, nullptr);
+  const size_t soft_bytes = size_t{rows()} * effects.classes * sizeof(float);
+  if (effects.soft_labels != nullptr && !client::HostReads(effects.soft_labels, soft_bytes))
+    return client::NotTheHosts("soft_labels");
+  if (view_.synthetic != nullptr) return Synthesize(finish, effects, into, bytes, nullptr);
+  const std::span<std::byte> out(static_cast<std::byte*>(into), bytes);
   return client::ToPublic(
-      finish::Apply(*spec, view_.shape, images(), {static_cast<std::byte*>(into), bytes}));
+      finish::HasEffects(effects)
+          ? finish::ApplyWithEffects(*spec, effects, view_.shape, images(), labels(), out)
+          : finish::Apply(*spec, view_.shape, images(), out));
 }
 
 Status Batch::FinishInto(const Finish& finish, const Into& into, Stream stream) {
-  if (Status held = CheckHeld(); !held.ok()) return held;
-  if (Status apt = client::CheckFinish(finish, view_.shape.height != 0); !apt.ok()) return apt;
-  if (Status known = CheckTensors(into.tensors); !known.ok()) return known;
-  return view_.on_device ? FinishOnDevice(finish, into, stream) : FinishOnHost(finish, into);
+  return FinishInto(finish, Effects{}, into, stream);
 }
 
-Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
+Status Batch::FinishInto(const Finish& finish, const Effects& effects, const Into& into,
+                         Stream stream) {
+  if (Status held = CheckHeld(); !held.ok()) return held;
+  if (Status fits = CheckFits(finish, effects); !fits.ok()) return fits;
+  if (Status known = CheckTensors(into.tensors); !known.ok()) return known;
+  return view_.on_device ? FinishOnDevice(finish, effects, into, stream)
+                         : FinishOnHost(finish, effects, into);
+}
+
+Status Batch::FinishOnHost(const Finish& finish, const Effects& effects, const Into& into) {
   const std::span<const int64_t> from = labels();
   if (into.labels != nullptr && !client::HostReads(into.labels, from.size_bytes())) {
     return client::NotTheHosts("labels");
   }
   if (view_.image_bytes != 0) {
-    if (Status done = FinishInto(finish, into.images, into.image_bytes); !done.ok()) return done;
+    Status done = FinishInto(finish, effects, into.images, into.image_bytes);
+    if (!done.ok()) return done;
   }
   if (Status done = ConvertOnHost(into.tensors); !done.ok()) return done;
   if (into.labels != nullptr) std::memcpy(into.labels, from.data(), from.size_bytes());
@@ -199,18 +226,20 @@ Status Batch::FinishOnHost(const Finish& finish, const Into& into) {
   return {};
 }
 
-Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stream) {
+Status Batch::FinishOnDevice(const Finish& finish, const Effects& effects, const Into& into,
+                             Stream stream) {
   const cuda::TraceRange range("finish", view_.epoch, view_.first);
   client::Gpu& gpu = *lease_->gpu();
-  const absl::StatusOr<finish::Spec> spec = ToFinishSpec(finish, view_.shape);
+  const absl::StatusOr<finish::Spec> spec = client::ToFinishSpec(finish, view_.shape);
   if (!spec.ok()) return client::ToPublic(spec.status());
-  absl::Status status = CheckInto(gpu, into, FinishedBytes(finish));
+  absl::Status status = CheckInto(gpu, into, effects.soft_labels, FinishedBytes(finish));
   if (status.ok()) status = client::RefuseCapture(gpu, stream);
   if (status.ok() && view_.synthetic != nullptr) {
     status = gpu.Finish({.spec = *spec,
                          .shape = view_.shape,
                          .synthetic = ToSynthetic(*view_.synthetic, view_.epoch, view_.first),
-                         .into = into},
+                         .into = into,
+                         .effects = effects},
                         stream);
     if (status.ok()) Release();  // the device does not read the slot
     return client::ToPublic(status);
@@ -223,7 +252,8 @@ Status Batch::FinishOnDevice(const Finish& finish, const Into& into, Stream stre
                          .shape = view_.shape,
                          .rows = view_.device_images,
                          .labels = view_.device_labels,
-                         .into = into},
+                         .into = into,
+                         .effects = effects},
                         stream);
   }
   if (!status.ok()) return client::ToPublic(status);

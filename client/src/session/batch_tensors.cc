@@ -2,6 +2,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "client/finish/effects/effects.h"
+#include "client/finish/finish.h"
 #include "client/finish/tensor.h"
 #include "client/src/core/convert.h"
 #include "client/src/core/grant.h"
@@ -53,6 +55,58 @@ finish::TensorJob NumbersJob(base::DType type, const void* from, uint32_t rows, 
           .into_bytes = rows * bytes};
 }
 
+Status NoImage(const TensorPlace& place) {
+  return client::Invalid(
+      absl::StrCat("'", place.field.name,
+                   "': got a finish, but it is no image of bytes (height, width, "
+                   "channels); leave 'finish' null"));
+}
+
+bool IsImage(const TensorPlace& place) {
+  return place.field.type == DType::kUInt8 && !place.field.variable &&
+         place.field.shape.size() == 3 && place.row_stride == place.field.elements();
+}
+
+// **Requires**: IsImage(place).
+Shape ImageShape(const TensorPlace& place, uint32_t rows) {
+  const std::vector<uint32_t>& sides = place.field.shape;
+  return {.rows = rows, .height = sides[0], .width = sides[1], .channels = sides[2]};
+}
+
+// A further image of a batch.
+struct ImageRows {
+  const TensorPlace& place;
+  uint32_t rows;
+  const uint8_t* bytes;  // of its rows
+};
+
+absl::Status FinishRows(const ImageRows& image, const TensorInto& into) {
+  const Shape shape = ImageShape(image.place, image.rows);
+  PENSTOCK_ASSIGN_OR_RETURN(const finish::Spec spec, client::ToFinishSpec(*into.finish, shape));
+  const std::span<const uint8_t> rows(image.bytes, image.rows * image.place.row_stride);
+  const std::span<std::byte> out(static_cast<std::byte*>(into.data), into.bytes);
+  if (into.effects == nullptr || !finish::HasEffects(*into.effects))
+    return finish::Apply(spec, shape, rows, out);
+  return finish::ApplyWithEffects(spec, *into.effects, shape, rows, {}, out);
+}
+
+absl::Status FinishRows(const ImageRows& image, const TensorInto& into, client::Gpu& gpu,
+                        Stream stream) {
+  const Shape shape = ImageShape(image.place, image.rows);
+  PENSTOCK_ASSIGN_OR_RETURN(const finish::Spec spec, client::ToFinishSpec(*into.finish, shape));
+  const uint64_t wanted = image.rows * image.place.row_stride * finish::ElementBytes(spec.type);
+  if (into.bytes < wanted)
+    return absl::InvalidArgumentError(
+        absl::StrCat("too small: got ", into.bytes, " bytes, expected at least ", wanted));
+  return gpu.Finish({.spec = spec,
+                     .shape = shape,
+                     .rows = image.bytes,
+                     .labels = nullptr,
+                     .into = {.images = into.data, .image_bytes = into.bytes},
+                     .effects = into.effects == nullptr ? Effects{} : *into.effects},
+                    stream);
+}
+
 }  // namespace
 
 TensorView Batch::tensor(size_t tensor) const {
@@ -78,6 +132,11 @@ Status Batch::CheckTensors(std::span<const TensorInto> tensors) const {
                                           "; use a value of DType"));
     const TensorPlace& place = view_.tensors[into.tensor];
     if (into.lengths != nullptr && !place.field.variable) return NoLengths(place);
+    if (into.finish != nullptr && !IsImage(place)) return NoImage(place);
+    if (into.effects != nullptr &&
+        (into.effects->mix.kind != MixKind::kNone || into.effects->soft_labels != nullptr))
+      return client::Invalid(
+          absl::StrCat("'", place.field.name, "': further images are not mixed"));
     if (view_.synthetic != nullptr)
       return client::Invalid(
           "this batch has synthetic rows, of which a finish makes only the images; request no "
@@ -93,7 +152,9 @@ Status Batch::ConvertOnHost(std::span<const TensorInto> tensors) const {
     const TensorPlace& place = view_.tensors[into.tensor];
     if (!client::HostReads(into.data, into.bytes))
       return client::NotTheHosts(place.field.name.c_str());
-    const absl::Status status = finish::Convert(ToTensorJob(place, slot, rows(), into));
+    const absl::Status status = into.finish != nullptr
+                                    ? FinishRows({place, rows(), view_.images + place.offset}, into)
+                                    : finish::Convert(ToTensorJob(place, slot, rows(), into));
     if (!status.ok()) return Named(status, place);
     if (into.lengths == nullptr) continue;
     if (!client::HostReads(into.lengths, lengths_bytes)) return client::NotTheHosts("lengths");
@@ -112,7 +173,10 @@ Status Batch::ConvertOnDevice(const Into& into, Stream stream) const {
       return client::Invalid(absl::StrCat("this batch is on device ", gpu.ordinal(),
                                           ", but the memory for '", place.field.name,
                                           "' is not; pass device memory"));
-    absl::Status status = gpu.Convert(ToTensorJob(place, slot, rows(), wanted), stream);
+    absl::Status status =
+        wanted.finish != nullptr
+            ? FinishRows({place, rows(), view_.device_images + place.offset}, wanted, gpu, stream)
+            : gpu.Convert(ToTensorJob(place, slot, rows(), wanted), stream);
     if (status.ok() && wanted.lengths != nullptr)
       status = gpu.Convert(
           NumbersJob(base::DType::kInt32, slot + place.lengths_offset, rows(), wanted.lengths),

@@ -6,7 +6,6 @@
 #include "common/telemetry/log.h"
 #include "server/app/catalog/open_mixture.h"
 #include "server/source/files/parallel_for.h"
-#include "server/source/files/roots.h"
 
 namespace penstock::app {
 namespace {
@@ -70,8 +69,8 @@ absl::StatusOr<OpenedDataset> DatasetLoader::OpenParts(const NamedDataset& datas
 DatasetLoader::State DatasetLoader::FindExamined(const NamedDataset& dataset,
                                                  base::TimePoint asked) const {
   if (dataset.mixture) return nullptr;
-  const absl::StatusOr<std::string> path = source::RealPath(dataset.path);
-  return path.ok() ? open_.FindExamined(dataset, *path, asked) : nullptr;
+  const absl::StatusOr<std::string> key = KeyOfFiles(dataset);
+  return key.ok() ? open_.FindExamined(dataset, *key, asked) : nullptr;
 }
 
 // If the dataset is already open and unchanged, under whatever name, its state is used; else a new

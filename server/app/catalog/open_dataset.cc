@@ -6,14 +6,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/source/annotated/annotated.h"
 #include "server/source/arrays/idx_pair.h"
 #include "server/source/arrays/npy.h"
 #include "server/source/arrays/tokens.h"
+#include "server/source/cifar/cifar.h"
 #include "server/source/files/braces.h"
 #include "server/source/files/hash.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/roots.h"
 #include "server/source/images/folder.h"
+#include "server/source/lists/list.h"
 #include "server/source/tar/tar.h"
 #include "server/source/tfrecord/tfrecord.h"
 
@@ -24,6 +27,10 @@ source::IdxOptions ToIdxOptions(const NamedDataset& dataset, const OpeningOption
   return {.files = *dataset.idx,
           .roots = options.roots,
           .max_unpacked_bytes = options.max_unpacked_bytes};
+}
+
+source::CifarOptions ToCifarOptions(const NamedDataset& dataset, const OpeningOptions& options) {
+  return {.spec = *dataset.cifar, .roots = options.roots};
 }
 
 source::NpyOptions ToNpyOptions(const NamedDataset& dataset, const OpeningOptions& options) {
@@ -41,6 +48,7 @@ absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(
   if (dataset.synthetic) return source::MakeSynthetic(*dataset.synthetic);
   if (dataset.python) return source::MakePython(*dataset.python);
   const auto parsers = options.new_parsers([&seen] { return !seen(0); });
+  if (dataset.cifar) return source::OpenCifar(ToCifarOptions(dataset, options), *parsers);
   if (dataset.idx) return source::OpenIdx(ToIdxOptions(dataset, options), *parsers);
   if (dataset.npy) return source::OpenNpy(ToNpyOptions(dataset, options), *parsers);
   return source::OpenTokens(ToTokensOptions(dataset, options), *parsers);
@@ -59,11 +67,60 @@ absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
   folder.progress = [&seen](const source::ScanProgress& progress) { return seen(progress.found); };
   PENSTOCK_ASSIGN_OR_RETURN(source::OpenedFolder opened, source::OpenFolder(folder));
   OpenedDataset result;
-  PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, source::RealPath(dataset.path));
+  PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, KeyOfFiles(dataset));
   result.identity.stamp = std::move(opened.identity);
   result.all_examined = opened.all_examined;
   result.dataset = std::move(opened.dataset);
   result.from_cache = opened.from_cache;
+  result.warning = std::move(opened.warning);
+  return result;
+}
+
+absl::StatusOr<OpenedDataset> OpenListed(const NamedDataset& dataset, const OpeningOptions& options,
+                                         const std::function<bool(uint64_t)>& seen) {
+  source::ListOptions list = {.spec = *dataset.list,
+                              .roots = options.roots,
+                              .threads = static_cast<size_t>(options.index_threads),
+                              .progress = seen};
+  const auto parsers = options.new_parsers([&seen] { return !seen(0); });
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedList opened, source::OpenList(list, *parsers));
+  OpenedDataset result;
+  PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, KeyOfFiles(dataset));
+  result.identity.stamp = std::move(opened.identity);
+  result.dataset = std::move(opened.dataset);
+  result.warning = std::move(opened.warning);
+  return result;
+}
+
+absl::StatusOr<OpenedDataset> OpenNamed(const NamedDataset& dataset, const OpeningOptions& options,
+                                        const std::function<bool(uint64_t)>& seen) {
+  PENSTOCK_ASSIGN_OR_RETURN(
+      source::OpenedNamedFolder opened,
+      source::OpenNamedFolder({.spec = *dataset.named_folder,
+                               .roots = options.roots,
+                               .threads = static_cast<size_t>(options.index_threads),
+                               .progress = seen}));
+  OpenedDataset result;
+  PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, KeyOfFiles(dataset));
+  result.identity.stamp = std::move(opened.identity);
+  result.dataset = std::move(opened.dataset);
+  return result;
+}
+
+absl::StatusOr<OpenedDataset> OpenWithAnnotations(const NamedDataset& dataset,
+                                                  const OpeningOptions& options,
+                                                  const std::function<bool(uint64_t)>& seen) {
+  const source::AnnotatedOptions annotated = {.spec = *dataset.annotated,
+                                              .roots = options.roots,
+                                              .threads = static_cast<size_t>(options.index_threads),
+                                              .progress = seen};
+  const auto parsers = options.new_parsers([&seen] { return !seen(0); });
+  PENSTOCK_ASSIGN_OR_RETURN(source::OpenedAnnotated opened,
+                            source::OpenAnnotated(annotated, *parsers));
+  OpenedDataset result;
+  PENSTOCK_ASSIGN_OR_RETURN(result.identity.key, KeyOfFiles(dataset));
+  result.identity.stamp = std::move(opened.identity);
+  result.dataset = std::move(opened.dataset);
   result.warning = std::move(opened.warning);
   return result;
 }
@@ -104,6 +161,17 @@ std::string TokensWords(source::TokensSpec spec) {
   return source::ToString(spec);
 }
 
+// Where YOLO's labels are may follow from the path by which the images are named.
+absl::StatusOr<std::string> KeyOfAnnotated(source::AnnotatedSpec spec) {
+  const std::string named = source::ToString(spec);
+  for (std::string* const path : source::PathsOf(spec)) {
+    PENSTOCK_ASSIGN_OR_RETURN(*path, source::RealPath(*path));
+  }
+  const auto* const yolo = std::get_if<source::YoloSpec>(&spec);
+  const bool follows = yolo != nullptr && yolo->labels.empty();
+  return absl::StrCat(source::ToString(spec), follows ? " " : "", follows ? named : "");
+}
+
 DatasetIdentity MakeIdentity(const std::string& words, const source::FilesStamp& files) {
   return {.key = absl::StrCat(files.paths, words.empty() ? "" : " ", words),
           .stamp = absl::StrCat(files.stamp, " ", words),
@@ -130,7 +198,9 @@ absl::StatusOr<NamedDataset> PythonNamed(const std::string& text) {
 }
 
 bool NamesFiles(const std::string& text) {
-  return source::IsNpyText(text) || source::IsTokens(text);
+  return source::IsNpyText(text) || source::IsTokens(text) || source::IsListText(text) ||
+         source::IsNamedFolderText(text) || source::IsCifarText(text) ||
+         source::IsAnnotatedText(text);
 }
 
 absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
@@ -138,6 +208,18 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
   if (source::IsNpyText(text)) {
     PENSTOCK_ASSIGN_OR_RETURN(dataset.npy, source::ParseNpyText(text));
     dataset.path = source::ToString(*dataset.npy);
+  } else if (source::IsCifarText(text)) {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.cifar, source::ParseCifarText(text));
+    dataset.path = source::ToString(*dataset.cifar);
+  } else if (source::IsListText(text)) {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.list, source::ParseListText(text));
+    dataset.path = source::ToString(*dataset.list);
+  } else if (source::IsNamedFolderText(text)) {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.named_folder, source::ParseNamedFolderText(text));
+    dataset.path = source::ToString(*dataset.named_folder);
+  } else if (source::IsAnnotatedText(text)) {
+    PENSTOCK_ASSIGN_OR_RETURN(dataset.annotated, source::ParseAnnotatedText(text));
+    dataset.path = source::ToString(*dataset.annotated);
   } else {
     PENSTOCK_ASSIGN_OR_RETURN(dataset.tokens, source::ParseTokens(text));
     dataset.path = source::ToString(*dataset.tokens);
@@ -179,6 +261,13 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
                               source::NpyStamp(ToNpyOptions(dataset, options)));
     return MakeIdentity(NpyWords(*dataset.npy), files);
   }
+  if (dataset.cifar) {
+    PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
+                              source::CifarStamp(ToCifarOptions(dataset, options)));
+    source::CifarSpec options_only = *dataset.cifar;
+    options_only.folder.clear();
+    return MakeIdentity(ToString(options_only), files);
+  }
   if (dataset.tokens) {
     PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                               source::TokensStamp(ToTokensOptions(dataset, options)));
@@ -192,10 +281,26 @@ absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset&
                            .stamp = std::move(shards.files.stamp),
                            .changed_ns = shards.files.changed_ns};
   }
-  if (!dataset.idx) return std::nullopt;
+  if (!dataset.idx) return std::nullopt;  // a folder, a list or annotated images
   PENSTOCK_ASSIGN_OR_RETURN(source::FilesStamp files,
                             source::IdxStamp(ToIdxOptions(dataset, options)));
   return MakeIdentity("", files);
+}
+
+absl::StatusOr<std::string> KeyOfFiles(const NamedDataset& dataset) {
+  if (dataset.list) {
+    source::ListSpec spec = *dataset.list;
+    PENSTOCK_ASSIGN_OR_RETURN(spec.file, source::RealPath(spec.file));
+    if (!spec.root.empty()) {
+      PENSTOCK_ASSIGN_OR_RETURN(spec.root, source::RealPath(spec.root));
+    }
+    return ToString(spec);
+  }
+  if (dataset.annotated) return KeyOfAnnotated(*dataset.annotated);
+  if (!dataset.named_folder) return source::RealPath(dataset.path);
+  source::NamedFolderSpec spec = *dataset.named_folder;
+  PENSTOCK_ASSIGN_OR_RETURN(spec.folder, source::RealPath(spec.folder));
+  return ToString(spec);
 }
 
 // The identity from before the files were read is valid only if it is the same afterwards, and no
@@ -205,6 +310,9 @@ absl::StatusOr<OpenedDataset> OpenDataset(const NamedDataset& dataset,
                                           const std::function<bool(uint64_t)>& seen) {
   PENSTOCK_ASSIGN_OR_RETURN(std::optional<DatasetIdentity> identity,
                             QuickIdentity(dataset, options));
+  if (dataset.list) return OpenListed(dataset, options, seen);
+  if (dataset.named_folder) return OpenNamed(dataset, options, seen);
+  if (dataset.annotated) return OpenWithAnnotations(dataset, options, seen);
   if (!identity) return OpenPhotographs(dataset, options, seen);
   if (source::WaitForTick(identity->changed_ns) == source::Waited::kYes) {
     PENSTOCK_ASSIGN_OR_RETURN(identity, QuickIdentity(dataset, options));

@@ -15,11 +15,15 @@
 #include "common/base/status.h"
 #include "server/app/config/range_text.h"
 #include "server/plan/mixture.h"
+#include "server/source/annotated/annotated_spec.h"
 #include "server/source/arrays/idx.h"
 #include "server/source/arrays/npy_spec.h"
 #include "server/source/arrays/tokens_spec.h"
+#include "server/source/cifar/cifar_spec.h"
 #include "server/source/core/dataset.h"
 #include "server/source/core/synthetic.h"
+#include "server/source/lists/list_spec.h"
+#include "server/source/lists/named_folder.h"
 #include "server/source/made/python_dataset.h"
 #include "server/source/parse/parsers.h"
 #include "server/source/shards/shards.h"
@@ -34,8 +38,8 @@ struct NamedMixture {
 
 struct NamedDataset {
   std::string name;
-  // For display: the folder; for `idx` the images; for `tar` and `tfrecord` the shards; for `npy`,
-  // `tokens`, `synthetic` and `python` their text form.
+  // For display: the folder; for `idx` the images; for `tar` and `tfrecord` the shards; for all
+  // others their text form.
   std::string path;
   std::vector<gid_t> groups = {};  // who may open it; empty: everyone
   // If none of these is set: a folder of images.
@@ -44,6 +48,10 @@ struct NamedDataset {
   std::optional<source::PythonSpec> python = {};
   std::optional<source::NpySpec> npy = {};
   std::optional<source::TokensSpec> tokens = {};
+  std::optional<source::CifarSpec> cifar = {};
+  std::optional<source::ListSpec> list = {};
+  std::optional<source::NamedFolderSpec> named_folder = {};
+  std::optional<source::AnnotatedSpec> annotated = {};
   std::optional<source::ShardsSpec> tar = {};
   std::optional<source::ShardsSpec> tfrecord = {};
   // Only the path is known; the kind is recognised from its content.
@@ -58,7 +66,8 @@ absl::StatusOr<NamedDataset> SyntheticNamed(const std::string& text);
 // A Python dataset that is given by its text form.
 absl::StatusOr<NamedDataset> PythonNamed(const std::string& text);
 
-// Whether the text names files of arrays or tokens; and the dataset that it names.
+// Whether the text names files, as those of arrays, tokens and lists do; and the dataset that it
+// names.
 bool NamesFiles(const std::string& text);
 absl::StatusOr<NamedDataset> FilesNamed(const std::string& text);
 
@@ -93,6 +102,10 @@ struct DatasetIdentity {
 };
 absl::StatusOr<std::optional<DatasetIdentity>> QuickIdentity(const NamedDataset& dataset,
                                                              const OpeningOptions& options);
+
+// The key of a dataset that has no quick identity: folders, lists and annotated images. **Errors**:
+// those of RealPath.
+absl::StatusOr<std::string> KeyOfFiles(const NamedDataset& dataset);
 
 struct OpenedDataset {
   std::unique_ptr<const source::Dataset> dataset;

@@ -11,9 +11,13 @@
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/plan/mixture.h"
+#include "server/source/annotated/annotated_spec.h"
 #include "server/source/arrays/npy_spec.h"
 #include "server/source/arrays/tokens_spec.h"
+#include "server/source/cifar/cifar_spec.h"
 #include "server/source/core/synthetic.h"
+#include "server/source/lists/list_spec.h"
+#include "server/source/lists/named_folder.h"
 #include "server/source/shards/shards.h"
 
 namespace penstock::app {

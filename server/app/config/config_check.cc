@@ -222,6 +222,23 @@ void CheckTokens(const config::v1::Tokens& tokens, const std::string& at, Checke
   Check(ToSpec(tokens), at, checker);
 }
 
+void CheckText(const std::string& text, const std::string& at, Checker& checker) {
+  absl::Status status;
+  if (source::IsListText(text))
+    status = source::ParseListText(text).status();
+  else if (source::IsNamedFolderText(text))
+    status = source::ParseNamedFolderText(text).status();
+  else if (source::IsCifarText(text))
+    status = source::ParseCifarText(text).status();
+  else if (source::IsAnnotatedText(text))
+    status = source::ParseAnnotatedText(text).status();
+  else
+    return checker.Refuse(
+        at, absl::StrCat("'", text, "'"),
+        "a text that begins with list:, folder:, cifar:, pairs:, coco:, voc: or yolo:");
+  if (!status.ok()) checker.RefuseWith(at, status);
+}
+
 template <typename Shards>
 void CheckShards(const Shards& shards, const std::string& at, Checker& checker) {
   checker.IsCount(at + ".shards", static_cast<uint64_t>(shards.shards_size()), {1, kMostShards});
@@ -233,11 +250,12 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
   const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
                     (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
                     (dataset.has_tar() ? 1 : 0) + (dataset.has_tfrecord() ? 1 : 0) +
-                    (dataset.has_synthetic() ? 1 : 0) + (dataset.has_mixture() ? 1 : 0);
+                    (dataset.text().empty() ? 0 : 1) + (dataset.has_synthetic() ? 1 : 0) +
+                    (dataset.has_mixture() ? 1 : 0);
   if (kinds != 1)
     return checker.Refuse(at, kinds == 0 ? "no kind of dataset" : absl::StrCat(kinds, " kinds"),
                           "exactly one of folder, idx, npy, tokens, tar, tfrecord, "
-                          "synthetic and mixture");
+                          "text, synthetic and mixture");
   if (dataset.has_idx()) {
     checker.IsPath(at + ".idx.images", dataset.idx().images());
     checker.IsPath(at + ".idx.labels", dataset.idx().labels());
@@ -249,6 +267,8 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
     CheckShards(dataset.tar(), at + ".tar", checker);
   } else if (dataset.has_tfrecord()) {
     CheckShards(dataset.tfrecord(), at + ".tfrecord", checker);
+  } else if (!dataset.text().empty()) {
+    CheckText(dataset.text(), at + ".text", checker);
   } else if (dataset.has_synthetic()) {
     Check(ToSpec(dataset.synthetic()), at + ".synthetic", checker);
   } else if (!dataset.has_mixture()) {

@@ -8,7 +8,7 @@ namespace penstock::app {
 namespace {
 
 rpc::Field ToField(const source::SampleField& field) {
-  return {field.name, field.type, field.shape, field.variable};
+  return {field.name, field.type, field.shape, field.variable, field.target};
 }
 
 // The image's shape, if there is one.

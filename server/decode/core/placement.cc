@@ -31,11 +31,13 @@ Placement Place(const Spec& spec, const Draw& draw) {
     return {crop,
             {crop.width, spec.width, 0, spec.width},
             {crop.height, spec.height, 0, spec.height},
-            draw.flip};
+            draw.flip,
+            spec.interpolation};
   }
   const uint32_t shorter = std::min(crop.width, crop.height);
   return {crop, CenteredAxis(crop.width, shorter, spec.resize, spec.width),
-          CenteredAxis(crop.height, shorter, spec.resize, spec.height), draw.flip};
+          CenteredAxis(crop.height, shorter, spec.resize, spec.height), draw.flip,
+          spec.interpolation};
 }
 
 }  // namespace penstock::decode

@@ -1,9 +1,10 @@
-// Translates a spec and a draw for one image: which box of the image is resized to what size, and
-// which part of the result is the row. Pure.
+// Translates a spec and a draw for one image: which box of the image is resized to what size and
+// how, and which part of the result is the row. Pure.
 #pragma once
 
 #include <cstdint>
 
+#include "common/base/interpolation.h"
 #include "server/decode/core/spec.h"
 
 namespace penstock::decode {
@@ -22,6 +23,7 @@ struct Placement {
   Axis x;
   Axis y;
   bool flip = false;
+  base::Interpolation interpolation = base::Interpolation::kBilinear;
 };
 
 Placement Place(const Spec& spec, const Draw& draw);

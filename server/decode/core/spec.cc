@@ -1,6 +1,7 @@
 #include "server/decode/core/spec.h"
 
 #include <cmath>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -39,7 +40,58 @@ absl::Status ValidateChoices(const Spec& spec) {
     return absl::InvalidArgumentError(absl::StrCat("exif: wanted ignore (0) or apply (1), got ",
                                                    static_cast<uint32_t>(spec.exif)));
   }
+  if (const auto number = static_cast<uint32_t>(spec.interpolation);
+      number >= base::kInterpolations) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "interpolation: wanted nearest (0), lanczos (1), bilinear (2) or bicubic (3), got ",
+        number));
+  }
   return absl::OkStatus();
+}
+
+absl::Status ValidateGeometry(const Spec& spec) {
+  switch (spec.geometry) {
+    case Geometry::kRandomResizedCrop:
+      PENSTOCK_RETURN_IF_ERROR(ValidateRange("scale", spec.scale_min, spec.scale_max));
+      return ValidateRange("ratio", spec.ratio_min, spec.ratio_max);
+    case Geometry::kResizeCenterCrop:
+      return ValidateCenterCrop(spec);
+    case Geometry::kWhole:
+      if (spec.flip_probability == 0) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          absl::StrCat("flip_probability: wanted 0 for whole images, got ", spec.flip_probability,
+                       "; add RandomHorizontalFlip to the transforms"));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "geometry: wanted random_resized_crop (1), resize_center_crop (2) or whole (3), got ",
+      static_cast<uint32_t>(spec.geometry)));
+}
+
+absl::Status ValidateCanvas(const Spec& spec) {
+  if (spec.canvas == 0 || (spec.canvas == 1 && spec.geometry == Geometry::kWhole))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("canvas: wanted true for whole images only, got ",
+                                                 spec.canvas,
+                                                 "; leave it out, as all images have one size"));
+}
+
+absl::Status ValidateRecipe(const Spec& spec) {
+  PENSTOCK_RETURN_IF_ERROR(augment::Validate(spec.recipe));
+  std::optional<augment::ImageSize> before;
+  if (spec.geometry != Geometry::kWhole) before = {spec.width, spec.height};
+  const std::optional<augment::ImageSize> after = augment::SizeAfter(spec.recipe, before);
+  if (spec.canvas != 0 && (!after || (after->width <= spec.width && after->height <= spec.height)))
+    return absl::OkStatus();
+  if (!after) {
+    return absl::InvalidArgumentError(
+        "transforms: images may differ in size after the last step: a batch needs one size; end "
+        "with RandomCrop or CenterCrop, outside of groups, or deliver them on a canvas");
+  }
+  if (after->width == spec.width && after->height == spec.height) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("transforms: wrong size after the last step: got ", after->height, "x",
+                   after->width, ", expected the row's ", spec.height, "x", spec.width,
+                   "; end with RandomCrop or CenterCrop of that size"));
 }
 
 }  // namespace
@@ -53,16 +105,9 @@ absl::Status Validate(const Spec& spec) {
                                                    spec.flip_probability,
                                                    "; 0.5 flips every other row"));
   }
-  switch (spec.geometry) {
-    case Geometry::kRandomResizedCrop:
-      PENSTOCK_RETURN_IF_ERROR(ValidateRange("scale", spec.scale_min, spec.scale_max));
-      return ValidateRange("ratio", spec.ratio_min, spec.ratio_max);
-    case Geometry::kResizeCenterCrop:
-      return ValidateCenterCrop(spec);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("geometry: wanted random_resized_crop (1) or resize_center_crop (2), got ",
-                   static_cast<uint32_t>(spec.geometry)));
+  PENSTOCK_RETURN_IF_ERROR(ValidateGeometry(spec));
+  PENSTOCK_RETURN_IF_ERROR(ValidateCanvas(spec));
+  return ValidateRecipe(spec);
 }
 
 }  // namespace penstock::decode

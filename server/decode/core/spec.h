@@ -5,14 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/interpolation.h"
 #include "common/base/status.h"
+#include "server/augment/recipe/recipe.h"
 
 namespace penstock::decode {
 
 enum class Geometry : uint32_t {
   kRandomResizedCrop = 1,  // a random box of the image, resized to height × width
   kResizeCenterCrop =
-      2,  // resizes the shorter side to `resize`, then crops height × width from the centre
+      2,       // resizes the shorter side to `resize`, then crops height × width from the centre
+  kWhole = 3,  // the whole image, from which the recipe makes height × width
 };
 
 enum class Color : uint32_t {
@@ -40,6 +43,12 @@ struct Spec {
   double flip_probability = 0.0;  // horizontal flip
   Color color = Color::kRgb;
   Exif exif = Exif::kIgnore;
+  base::Interpolation interpolation = base::Interpolation::kBilinear;  // of the resize
+  // kWhole: 1: images may be smaller than height × width after the recipe. They are then in the
+  // row's upper left corner, and the rest is zero.
+  uint32_t canvas = 0;
+  // What follows the geometry and the flip.
+  augment::TransformRecipe recipe = {};
 
   bool operator==(const Spec&) const = default;
 };
@@ -52,7 +61,8 @@ inline size_t RowBytes(const Spec& spec) {
 }
 
 // **Requires**: sides in 1 … 16384, 0 < min ≤ max, 0 ≤ probability ≤ 1; for kResizeCenterCrop,
-// resize ≥ both sides. **Errors**: InvalidArgument.
+// resize ≥ both sides; for kWhole, no flip. The recipe is valid, and images have height × width
+// after it, or may have with a canvas. **Errors**: InvalidArgument.
 absl::Status Validate(const Spec& spec);
 
 // Limits for one sample.
@@ -70,7 +80,12 @@ struct DrawKey {
   uint64_t seed = 0;
   uint64_t epoch = 0;
   uint64_t sample = 0;  // the sample being decoded
+  uint32_t view = 0;    // of several rows of one sample, from 0 on
+  uint32_t reserved = 0;
 };
+
+// The first operation of a view's draws (../../plan/README.md).
+inline uint32_t FirstOperation(const DrawKey& key) { return key.view << 24; }
 
 struct Box {
   uint32_t x = 0, y = 0, width = 0, height = 0;

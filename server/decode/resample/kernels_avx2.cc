@@ -1,5 +1,6 @@
-// AVX2: multiplies pairs of taps with vpmaddwd. A weight (at most 2²²) is split into lo + hi · 2¹⁵
-// with lo < 2¹⁵, so that both parts fit in signed words; the two sums are combined at the end.
+// AVX2: multiplies pairs of taps with vpmaddwd. A weight (less than 2²³, of either sign) is split
+// into lo + hi · 2¹⁵ with 0 ≤ lo < 2¹⁵, so that both parts fit in signed words; the two sums are
+// combined at the end.
 #include <immintrin.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ bool Supported() { return __builtin_cpu_supports("avx2"); }
 void Pack(const int32_t* weights, int32_t* packed) {
   const int32_t mask = (1 << kLowBits) - 1;
   packed[0] = (weights[0] & mask) | (weights[1] & mask) << 16;
-  packed[1] = weights[0] >> kLowBits | (weights[1] >> kLowBits) << 16;
+  packed[1] = ((weights[0] >> kLowBits) & 0xFFFF) | (weights[1] >> kLowBits) * (1 << 16);
 }
 
 __m256i Half() { return _mm256_set1_epi32(1 << (kShift - 1)); }

@@ -1,7 +1,7 @@
 // AVX-512 VNNI: multiplies four taps at once with vpdpbusd, which multiplies unsigned by signed
-// bytes. A weight (at most 2²²) is split into b0 + b1 · 2⁸ + b2 · 2¹⁶ with signed bytes; the three
-// sums are combined at the end. The instruction wraps around instead of saturating, so the total is
-// exact.
+// bytes. A weight (less than 127 · 2¹⁶, of either sign) is split into b0 + b1 · 2⁸ + b2 · 2¹⁶ with
+// signed bytes; the three sums are combined at the end. The instruction wraps around instead of
+// saturating, so the total is exact.
 #include <immintrin.h>
 
 #include "server/decode/resample/kernels.h"
@@ -106,6 +106,10 @@ void Horizontal(const HorizontalJob& job) {
       return HorizontalOf<1>(job);
     case 2:
       return HorizontalOf<2>(job);
+    case 3:
+      return HorizontalOf<3>(job);
+    case 4:
+      return HorizontalOf<4>(job);
     default:
       return HorizontalOf<0>(job);
   }
@@ -149,6 +153,10 @@ void Vertical(const VerticalJob& job) {
       return VerticalOf<1>(job);
     case 2:
       return VerticalOf<2>(job);
+    case 3:
+      return VerticalOf<3>(job);
+    case 4:
+      return VerticalOf<4>(job);
     default:
       return VerticalOf<0>(job);
   }

@@ -10,16 +10,17 @@ void Resampler::Begin(const Placement& placement, uint8_t* out) {
   taken_ = 0;
   emitted_ = 0;
   outputs_ = placement.x.count;
-  padded_outputs_ = static_cast<uint32_t>(RoundUp(outputs_, 4));
-  x_taps_.Compute(placement.x);
-  y_taps_.Compute(placement.y);
+  padded_outputs_ = static_cast<uint32_t>(base::RoundUp(outputs_, 4));
+  x_taps_.Compute(placement.x, placement.interpolation);
+  y_taps_.Compute(placement.y, placement.interpolation);
   PackHorizontal(placement);
   PackVertical();
   PrepareRing();
 }
 
 uint32_t Resampler::GroupsFor(uint32_t taps) const {
-  return static_cast<uint32_t>(RoundUp(taps, kernels_.taps_per_group) / kernels_.taps_per_group);
+  return static_cast<uint32_t>(base::RoundUp(taps, kernels_.taps_per_group) /
+                               kernels_.taps_per_group);
 }
 
 // Packs the output's weights as `groups` groups of inputs: `skipped` zeros, the weights, then
@@ -68,8 +69,9 @@ void Resampler::PackVertical() {
 // An output is emitted as soon as its last input has arrived. So the ring holds the inputs of one
 // output, plus what one call of Take may add.
 void Resampler::PrepareRing() {
-  ring_rows_ = static_cast<uint32_t>(RoundUp(y_taps_.max_count() + kRowsAtOnce, kRowsAtOnce));
-  row_stride_ = RoundUp(size_t{3} * padded_outputs_ + kSlackBytes, AlignedBuffer::kAlignment);
+  ring_rows_ = static_cast<uint32_t>(base::RoundUp(y_taps_.kept() + kRowsAtOnce, kRowsAtOnce));
+  row_stride_ =
+      base::RoundUp(size_t{3} * padded_outputs_ + kSlackBytes, base::AlignedBuffer::kAlignment);
   ring_.Reserve(ring_rows_ * row_stride_);
 }
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "common/base/aligned_buffer.h"
 #include "server/decode/core/placement.h"
-#include "server/decode/resample/aligned_buffer.h"
 #include "server/decode/resample/kernels.h"
 #include "server/decode/resample/taps.h"
 
@@ -67,7 +67,7 @@ class Resampler {
   std::vector<int32_t> padded_weights_;
   std::vector<const uint8_t*> y_rows_;
 
-  AlignedBuffer ring_;
+  base::AlignedBuffer ring_;
   size_t row_stride_ = 0;
   uint32_t ring_rows_ = 0;
   uint32_t taken_ = 0;    // rows of rows()

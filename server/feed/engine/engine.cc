@@ -62,7 +62,9 @@ Engine::Engine(Options options, SendToPeer send)
               options_.admission, std::move(send), [this] { return status(); }),
       deliveries_(core_, pool_, sessions_, segments_, statistics_, trace_),
       worker_count_(workers_, options_.auto_workers) {
-  sessions_.WhenClosed([this](uint64_t id, base::TimePoint now) { hosts_.SessionClosed(id, now); });
+  sessions_.WhenClosed([this](uint64_t id, const Feed& feed, base::TimePoint now) {
+    opener_.SessionClosed(id, feed, now);
+  });
   SetAdmission(options_.admission);
 }
 
@@ -111,12 +113,12 @@ void Engine::WatchWith(std::function<void(int, bool)> changed) {
 
 bool Engine::Pump(base::TimePoint now) {
   now_ = now;
-  drain_.Tick();
   bool busy = dispatch_.Collect(FillPath::kWorkers, now_);
   busy |= dispatch_.Collect(FillPath::kRowCopiers, now_);
   busy |= dispatch_.Collect(FillPath::kPython, now_);
   busy |= opener_.Collect(now_);
   busy |= deliveries_.Listen(now_);
+  drain_.Tick();  // between what was taken and what is announced
   busy |= dispatch_.GiveOut(now_);
   busy |= deliveries_.Announce(now_);
   return busy;

@@ -34,8 +34,8 @@ FeedId FeedBook::IdOf(UserId user, const std::shared_ptr<const DatasetState>& da
   const auto [first, last] = by_looks_.equal_range(looks);
   for (auto at = first; at != last; ++at) {
     const Entry& known = entries_.at(at->second);
-    if (known.user == user && IsSame(known.dataset, dataset) && IsSame(known.given, spec.given) &&
-        AsksForTheSame(known.spec, spec))
+    if (!known.is_over && known.user == user && IsSame(known.dataset, dataset) &&
+        IsSame(known.given, spec.given) && AsksForTheSame(known.spec, spec))
       return FeedId(at->second);
   }
   const uint64_t number = next_++;
@@ -71,12 +71,10 @@ bool FeedBook::HasIdle() const {
 }
 
 void FeedBook::Prune(const absl::flat_hash_set<FeedId>& in_slots) {
-  std::erase_if(by_looks_, [&](const auto& named) {
-    const auto entry = entries_.find(named.second);
-    if (!entry->second.feed.expired() || in_slots.contains(FeedId(named.second))) return false;
-    entries_.erase(entry);
-    return true;
+  std::erase_if(entries_, [&](const auto& entry) {
+    return entry.second.feed.expired() && !in_slots.contains(FeedId(entry.first));
   });
+  std::erase_if(by_looks_, [&](const auto& named) { return !entries_.contains(named.second); });
 }
 
 }  // namespace penstock::feed

@@ -30,12 +30,17 @@ class FeedBook {
     FeedSpec spec;  // without `given`
     std::weak_ptr<const plan::GivenOrder> given;
     std::weak_ptr<Feed> feed;  // owned by its sessions and its rows in progress
+    bool is_over = false;      // nobody gets this number any more
   };
 
   // Returns the number of the feed that this user's sessions with this dataset and spec share;
   // creates one if necessary. Numbers are never reused.
   FeedId IdOf(UserId user, const std::shared_ptr<const DatasetState>& dataset,
               const FeedSpec& spec);
+
+  // Sessions that ask for the same from now on share another feed, and none of the slots that this
+  // one filled.
+  void End(FeedId feed) { At(feed).is_over = true; }
 
   // The feed. **Requires**: it is in use.
   std::shared_ptr<Feed> InUse(FeedId feed) const;

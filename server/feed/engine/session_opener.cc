@@ -191,7 +191,8 @@ absl::Status SessionOpener::GrantHost(const SessionRecord& session, session::Gra
                                                          .account = session.feed->account,
                                                          .workers = request.python_workers.count,
                                                          .streams = spec.python->streams,
-                                                         .timeout = request.python_workers.timeout},
+                                                         .timeout = request.python_workers.timeout,
+                                                         .keep_host = request.python_workers.keep},
                                                         now_));
   grant.host = session::HostGrant{.token = token, .max_batch_bytes = spec.python->max_batch_bytes};
   return absl::OkStatus();
@@ -209,6 +210,13 @@ absl::Status SessionOpener::Enter(const SessionRecord& session, uint64_t id) {
   if (sent.ok()) return sent;
   parts_.core.CloseSession(SessionId(id));
   return base::Annotate(sent, "the session's descriptors could not be sent");
+}
+
+void SessionOpener::SessionClosed(uint64_t session, const Feed& feed, base::TimePoint now) {
+  if (!feed.spec.python) return;
+  if (parts_.hosts != nullptr) parts_.hosts->SessionClosed(session, now);
+  const std::optional<FeedView> view = parts_.core.View(feed.id);
+  if (!view || view->sessions == 0) parts_.feeds.End(feed.id);
 }
 
 // ---- Slabs ----

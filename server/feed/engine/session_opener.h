@@ -55,6 +55,9 @@ class SessionOpener {
   void Open(const OpenRequest& request, base::TimePoint now, const Opened& done);
   // Answers requests whose memory was allocated. Returns whether anything happened on a GPU.
   bool Collect(base::TimePoint now);
+  // The table has closed a session. Python code may give something else when its files have
+  // changed, so what it gave is forgotten with the last session that shared it.
+  void SessionClosed(uint64_t session, const Feed& feed, base::TimePoint now);
   // The slabs that this session's batches may currently be in. **Errors**: those of
   // SessionTable::FindOf; FailedPrecondition without device delivery.
   absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 #include "server/feed/fill/runs.h"
 #include "server/feed/identity/samples.h"
@@ -127,8 +128,21 @@ absl::Status MadeBatches::GrantFirst(const FillJob& job) {
   const uint64_t most = MostBytes(*job.feed, *job.place);
   const uint64_t least = std::min(kFirstGrant, most);
   const uint64_t likely = WithReserve(*job.feed, 0, most);
+  PENSTOCK_FAILPOINT_RETURN("python.first_room");
+  return GrantEither(slot, std::max(likely, least), least);
+}
+
+// What is likely to suffice, or, if the pool is too full for that, the least.
+absl::Status MadeBatches::GrantEither(uint32_t slot, uint64_t likely, uint64_t least) {
   if (likely > least && pool_.Grant(slot, likely).ok()) return absl::OkStatus();
   return pool_.Grant(slot, least);
+}
+
+absl::Status MadeBatches::GrantMore(const pyworkers::RoomNeed& need, const InFlight& batch,
+                                    uint64_t most) {
+  PENSTOCK_FAILPOINT_RETURN("python.room");
+  return GrantEither(batch.task.slot.value(), WithReserve(*batch.feed, need.bytes, most),
+                     need.bytes);
 }
 
 uint64_t MadeBatches::Grant(const pyworkers::RoomNeed& need) {
@@ -136,9 +150,7 @@ uint64_t MadeBatches::Grant(const pyworkers::RoomNeed& need) {
   const uint32_t slot = batch.task.slot.value();
   const uint64_t most = MostBytes(*batch.feed, pool_.Place(slot));
   if (need.bytes > most) return need.granted;  // the worker says so, with both numbers
-  absl::Status granted = pool_.Grant(slot, WithReserve(*batch.feed, need.bytes, most));
-  if (!granted.ok()) granted = pool_.Grant(slot, need.bytes);
-  if (!granted.ok()) {
+  if (const absl::Status granted = GrantMore(need, batch, most); !granted.ok()) {
     PENSTOCK_LOG(kWarning, "batch_has_no_room", {"dataset", batch.feed->called},
                  {"reason", granted.message()});
     return need.granted;
@@ -148,6 +160,7 @@ uint64_t MadeBatches::Grant(const pyworkers::RoomNeed& need) {
 }
 
 FillOutcome MadeBatches::End(const pyworkers::MakeResult& result) {
+  PENSTOCK_FAILPOINT("python.result_collected");
   const auto found = in_flight_.find(result.id);
   PENSTOCK_CHECK(found != in_flight_.end());
   const InFlight batch = std::move(found->second);

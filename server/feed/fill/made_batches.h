@@ -65,6 +65,8 @@ class MadeBatches {
     uint32_t deaths = 0;
   };
   absl::Status GrantFirst(const FillJob& job);
+  absl::Status GrantEither(uint32_t slot, uint64_t likely, uint64_t least);
+  absl::Status GrantMore(const pyworkers::RoomNeed& need, const InFlight& batch, uint64_t most);
   static absl::Status Replace(const FillJob& job, std::vector<uint64_t>& samples);
   uint32_t DeathsOver(const RowTask& task) const;
   static FillOutcome Quarantine(const InFlight& batch, uint32_t row, base::Fault fault,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::feed {
@@ -26,8 +27,11 @@ std::optional<FillOutcome> PythonFiller::Begin(FillJob job) {
 std::vector<FillOutcome> PythonFiller::Collect(base::TimePoint now) {
   const pyworkers::MakerNews news = makers_.Collect(now);
   NoteDeaths(news.deaths, now);
-  for (const pyworkers::RoomWanted& wanted : news.needs)
-    makers_.GiveRoom(wanted, batches_.Grant(wanted.need), now);
+  for (const pyworkers::RoomWanted& wanted : news.needs) {
+    const uint64_t granted = batches_.Grant(wanted.need);
+    PENSTOCK_FAILPOINT("python.room_not_told");
+    makers_.GiveRoom(wanted, granted, now);
+  }
   std::vector<FillOutcome> ended;
   ended.reserve(news.results.size());
   for (const pyworkers::MakeResult& result : news.results) {

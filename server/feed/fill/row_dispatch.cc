@@ -20,7 +20,7 @@ constexpr base::Duration kShown = std::chrono::seconds(1);
 }  // namespace
 
 RowDispatch::RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool,
-                         const FeedBook& feeds, const Fillers& fillers, Events events)
+                         FeedBook& feeds, const Fillers& fillers, Events events)
     : retry_for_(retry_for),
       core_(core),
       pool_(pool),
@@ -156,6 +156,9 @@ void RowDispatch::TryAgainOrFail(const FillOutcome& outcome, RowTask task, base:
 void RowDispatch::Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why) {
   if (!feed->failed.ok()) return;
   feed->failed = why;
+  // Whoever begins again needs all batches of its streams from their new workers, so none from
+  // slots.
+  if (feed->spec.python && feed->spec.python->streams > 0) feeds_.End(feed->id);
   events_.feed_failed(*feed, why);
 }
 

@@ -38,7 +38,7 @@ class RowDispatch {
   using Fillers = std::array<Filler*, kFillPaths>;  // by FillPath
 
   // `retry_for`: how long a source may fail.
-  RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool, const FeedBook& feeds,
+  RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool, FeedBook& feeds,
               const Fillers& fillers, Events events);
 
   // Handles what has ended. Returns whether there was anything, and advances `now` to the latest
@@ -76,7 +76,7 @@ class RowDispatch {
   const base::Duration retry_for_;
   Core& core_;
   const pool::Pool& pool_;
-  const FeedBook& feeds_;
+  FeedBook& feeds_;
   const Fillers fillers_;
   const Events events_;
   HeldRows held_;

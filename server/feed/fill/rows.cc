@@ -21,8 +21,11 @@ constexpr base::Duration kSaveEvery = std::chrono::seconds(1);
 
 std::string Describe(const Feed& feed, uint64_t sample, const std::string& path,
                      base::Fault fault) {
-  const absl::string_view why =
-      fault == base::Fault::kNone ? "it could not be used" : base::FaultName(fault);
+  const absl::string_view why = fault == base::Fault::kNone
+                                    ? "this feed cannot use it: a requested field is missing or "
+                                      "too long, or the image's size "
+                                      "does not suit the transforms"
+                                    : base::FaultName(fault);
   return absl::StrCat("sample ", sample, " of '", feed.called, "' (", path, "): ", why);
 }
 
@@ -39,6 +42,11 @@ absl::Status CheckTries(const Feed& feed, const RowTask& task) {
                    " substitutes drawn from the ", StandInsOf(feed.spec, planned),
                    " samples of this order or range could not be used either; repair the samples, "
                    "or ask for others"));
+}
+
+// Where a row of a block is, in the segment.
+uint64_t OffsetOf(const pool::SlotPlace& place, size_t block, uint32_t row) {
+  return place.offset + static_cast<uint64_t>(place.Row(block, row) - place.data);
 }
 
 }  // namespace
@@ -93,11 +101,18 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.key = ToDrawKey(spec, {task.epoch, task.index}, row.sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
-  const size_t first = spec.packed ? 0 : 1;  // the image's block comes first
-  if (place.layout.blocks.size() > first) {
+  item.stored_image = spec.stored_images;
+  item.more_specs = spec.more_decodings;
+  for (size_t image = 1; image <= spec.more_decodings.size(); ++image)
+    item.more_offsets.push_back(OffsetOf(place, image, task.row));
+  // The images' blocks come first.
+  const size_t first = spec.packed ? 0 : 1 + spec.more_decodings.size();
+  const size_t end = first + spec.selection.layout.blocks.size();
+  if (spec.decoding.canvas != 0) item.size_offset = OffsetOf(place, end, task.row);
+  if (end > first) {
     item.selection = &spec.selection;
     item.row = place.Row(0, task.row);
-    for (size_t block = first; block < place.layout.blocks.size(); ++block)
+    for (size_t block = first; block < end; ++block)
       item.field_rows.push_back(place.Row(block, task.row));
   }
   item.aside = aside;
@@ -187,17 +202,38 @@ FillOutcome Rows::End(const workers::Outcome& outcome, const pool::Pool& pool) {
   return ended;
 }
 
-// Counts for this feed alone. Returns why the feed fails, if too many samples lack a field.
+// The two ends of the message about too many samples that this feed alone cannot use.
+struct Complaint {
+  absl::string_view what, remedy;
+};
+
+Complaint ComplaintAbout(base::Fault fault) {
+  if (fault == base::Fault::kUnfitSize) {
+    return {"have no size for the transforms", "pad, or resize before the transforms"};
+  }
+  if (fault == base::Fault::kTooLong) {
+    return {"have too much of a requested field", "request a greater length, or omit the field"};
+  }
+  if (fault == base::Fault::kMalformed) {
+    return {
+        "have a requested field that is none",
+        "masks are gray or palette PNG files of their images' size, there are as many values as "
+        "boxes, and arrays are like the first one; repair them, or omit the field"};
+  }
+  return {"lack a requested field", "omit the field"};
+}
+
+// Counts for this feed alone. Returns why the feed fails, if too many samples are unfit for it.
 absl::Status Rows::Lacks(const InFlight& row, base::Fault fault) {
   Feed& feed = *row.feed;
   if (!feed.lacking) feed.lacking.emplace(feed.spec.samples, feed.dataset->policy.options());
   feed.lacking->OnRefused(row.sample);
   if (!feed.lacking->TooMany()) return absl::OkStatus();
+  const Complaint complaint = ComplaintAbout(fault);
   return absl::DataLossError(absl::StrCat(
-      feed.lacking->bad_samples(), " of the dataset's ", feed.spec.samples,
-      " samples lack a requested field, which is too many (max_quarantined); the last one, ",
-      Describe(feed, row.sample, row.path, fault),
-      "; request a greater length, or omit the field"));
+      feed.lacking->bad_samples(), " of the dataset's ", feed.spec.samples, " samples ",
+      complaint.what, ", which is too many (max_quarantined); the last one, ",
+      Describe(feed, row.sample, row.path, fault), "; ", complaint.remedy));
 }
 
 // Fails the feed, like stored data that was damaged.

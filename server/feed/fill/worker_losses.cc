@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/match.h"
+
 namespace penstock::feed {
 namespace {
 
@@ -80,6 +82,7 @@ absl::Status WorkerLosses::MayOpen(const std::string& dataset, uint32_t user,
 }
 
 absl::Status WorkerLosses::WhySpent(const Account& account, base::TimePoint now) const {
+  if (absl::StartsWith(account.key.first, "python:")) return WhyPythonSpent(account, now);
   return absl::UnavailableError(absl::StrCat(
       "dataset '", account.called, "' has cost user ", account.key.second, " more than ",
       options_.budget.restarts, " workers within ", Seconds(options_.budget.window),
@@ -87,6 +90,17 @@ absl::Status WorkerLosses::WhySpent(const Account& account, base::TimePoint now)
       "; other datasets continue. Check its files and the workers' memory limit, then open it "
       "again "
       "in ",
+      Seconds(account.spent_until - now), " s"));
+}
+
+// Not Unavailable: a trainer would wait for it, and its workers are its own.
+absl::Status WorkerLosses::WhyPythonSpent(const Account& account, base::TimePoint now) const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "dataset '", account.called, "': more than ", options_.budget.restarts,
+      " of its Python workers ended within ", Seconds(options_.budget.window),
+      " s (workers.max_restarts); the last one was ", account.reason,
+      "; look for what ends them: worker_init_fn, native code, or a lack of memory, which fewer "
+      "workers need less of. It may be opened again in ",
       Seconds(account.spent_until - now), " s"));
 }
 

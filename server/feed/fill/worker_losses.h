@@ -65,6 +65,7 @@ class WorkerLosses {
   };
   void Forget(base::TimePoint now);
   absl::Status WhySpent(const Account& account, base::TimePoint now) const;
+  absl::Status WhyPythonSpent(const Account& account, base::TimePoint now) const;
   void LookForMany(base::TimePoint now);
 
   const Options options_;

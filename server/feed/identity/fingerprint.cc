@@ -17,6 +17,15 @@ constexpr uint64_t kAsStored = 1000;
 // Appended, with the option's number, to what all decodings have.
 constexpr uint64_t kColor = 2000;
 constexpr uint64_t kExif = 3000;
+constexpr uint64_t kInterpolation = 8000;
+constexpr uint64_t kRecipe = 9000;
+constexpr uint64_t kCanvas = 11000;
+
+// With the kind, for each field that follows the image's geometry.
+constexpr uint64_t kTarget = 12000;
+
+// Before each further image.
+constexpr uint64_t kMoreImage = 10000;
 
 // Appended to the order, if it applies.
 constexpr uint64_t kRange = 4000;
@@ -36,13 +45,32 @@ class Hash {
   uint64_t state_ = 0;
 };
 
+void Add(const augment::Step& step, Hash& hash) {
+  hash.Add(static_cast<uint64_t>(step.op));
+  hash.Add(uint64_t{augment::VersionOf(step.op)});
+  hash.Add(uint64_t{step.children});
+  hash.Add(uint64_t{step.interpolation});
+  hash.Add(uint64_t{step.mode});
+  hash.Add(uint64_t{step.flags});
+  for (const uint8_t value : step.fill.values) hash.Add(uint64_t{value});
+  hash.Add(step.probability);
+  hash.Add(step.weight);
+  for (const double argument : step.args) hash.Add(argument);
+}
+
+void Add(const augment::TransformRecipe& recipe, Hash& hash) {
+  if (recipe.empty()) return;
+  hash.Add(kRecipe + recipe.count);
+  for (uint32_t i = 0; i < recipe.count; ++i) Add(recipe.steps[i], hash);
+}
+
 void Add(const decode::Spec& decoding, Hash& hash) {
   hash.Add(static_cast<uint64_t>(decoding.geometry));
   hash.Add(uint64_t{decoding.height});
   hash.Add(uint64_t{decoding.width});
   if (decoding.geometry == decode::Geometry::kResizeCenterCrop) {
     hash.Add(uint64_t{decoding.resize});
-  } else {
+  } else if (decoding.geometry == decode::Geometry::kRandomResizedCrop) {
     hash.Add(decoding.scale_min);
     hash.Add(decoding.scale_max);
     hash.Add(decoding.ratio_min);
@@ -56,16 +84,38 @@ void Add(const decode::Spec& decoding, Hash& hash) {
   if (decoding.exif != decode::Exif::kIgnore) {
     hash.Add(kExif + static_cast<uint64_t>(decoding.exif));
   }
+  if (decoding.interpolation != base::Interpolation::kBilinear) {
+    hash.Add(kInterpolation + static_cast<uint64_t>(decoding.interpolation));
+  }
+  if (decoding.canvas != 0) hash.Add(kCanvas);
+  Add(decoding.recipe, hash);
+}
+
+void AddName(const std::string& name, Hash& hash) {
+  hash.Add(uint64_t{name.size()});
+  for (const char letter : name) hash.Add(uint64_t{static_cast<uint8_t>(letter)});
 }
 
 // Blocks follow from the tensors and the dataset, whose digest comes first.
 void Add(const source::Tensor& tensor, Hash& hash) {
-  hash.Add(uint64_t{tensor.name.size()});
-  for (const char letter : tensor.name) hash.Add(uint64_t{static_cast<uint8_t>(letter)});
+  AddName(tensor.name, hash);
   hash.Add(static_cast<uint64_t>(tensor.type));
   hash.Add(uint64_t{tensor.shape.size()});
   for (const uint32_t side : tensor.shape) hash.Add(uint64_t{side});
   hash.Add(uint64_t{tensor.lengths_block ? 1u : 0u});
+}
+
+// `place`: of its tensor.
+void Add(const base::TargetSpec& target, uint64_t place, Hash& hash) {
+  if (target.kind == base::TargetKind::kNone) return;
+  hash.Add(kTarget + static_cast<uint64_t>(target.kind));
+  hash.Add(place);
+  hash.Add(static_cast<uint64_t>(target.format));
+  hash.Add(uint64_t{target.relative});
+  hash.Add(uint64_t{target.fill});
+  hash.Add(double{target.min_side});
+  hash.Add(uint64_t{target.pairs});
+  for (uint32_t i = 0; i < 2 * target.pairs; ++i) hash.Add(uint64_t{target.pair[i]});
 }
 
 // What decides a made batch's bytes. The number of workers and their limits do not.
@@ -109,6 +159,11 @@ source::RowLayout FeedSpec::Layout() const {
   if (storage != source::Storage::kEncoded) return selection.layout;
   source::RowLayout layout =
       source::ImageLayout(decoding.height, decoding.width, decode::Channels(decoding));
+  for (size_t i = 0; i < more_images.size(); ++i) {
+    const decode::Spec& spec = more_decodings[i];
+    layout.Add(more_images[i], base::DType::kUInt8,
+               {spec.height, spec.width, decode::Channels(spec)});
+  }
   const auto first = static_cast<uint32_t>(layout.blocks.size());
   const source::RowLayout& more = selection.layout;
   layout.blocks.insert(layout.blocks.end(), more.blocks.begin(), more.blocks.end());
@@ -117,6 +172,7 @@ source::RowLayout FeedSpec::Layout() const {
     if (tensor.lengths_block) *tensor.lengths_block += first;
     layout.tensors.push_back(std::move(tensor));
   }
+  if (decoding.canvas != 0) layout.Add(source::kImageSize, base::DType::kInt32, {2});
   return layout;
 }
 
@@ -137,10 +193,18 @@ uint64_t Fingerprint(const FeedSpec& spec) {
   hash.Add(spec.seed);
   if (spec.storage == source::Storage::kEncoded) {
     Add(spec.decoding, hash);
+    for (size_t i = 0; i < spec.more_images.size(); ++i) {
+      hash.Add(kMoreImage);
+      AddName(spec.more_images[i], hash);
+      Add(spec.more_decodings[i], hash);
+    }
   } else {
     hash.Add(kAsStored + static_cast<uint64_t>(spec.storage));
   }
   for (const source::Tensor& tensor : spec.selection.layout.tensors) Add(tensor, hash);
+  for (size_t i = 0; i < spec.selection.targets.size(); ++i) {
+    Add(spec.selection.targets[i], i, hash);
+  }
   if (spec.python) Add(*spec.python, hash);
   return hash.value() == 0 ? 1 : hash.value();
 }

@@ -23,6 +23,8 @@ struct FeedSpec : session::FeedOptions {
   // dataset's state.
   std::shared_ptr<const plan::Mixture> mixture = {};
   source::Storage storage = source::Storage::kEncoded;
+  // Whether the samples are stored rows, which are read as images: `storage` is then kEncoded.
+  bool stored_images = false;
   // Whether workers unpack stored rows (Dataset::packed), and the bytes of the largest of them.
   bool packed = false;
   uint64_t largest_sample = 0;

@@ -14,7 +14,8 @@ FeedSpec MakeSpec(const OpenRequest& request, source::Selection selection) {
   spec.samples = dataset.samples();
   spec.given = request.given;
   spec.mixture = request.dataset->mixture;
-  spec.storage = dataset.storage();
+  spec.stored_images = session::DecodesStoredImages(dataset, request);
+  spec.storage = spec.stored_images ? source::Storage::kEncoded : dataset.storage();
   spec.packed = dataset.packed();
   spec.largest_sample = dataset.largest_sample();
   spec.selection = std::move(selection);

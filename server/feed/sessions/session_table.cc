@@ -76,11 +76,13 @@ void SessionTable::Finish(uint64_t id, SessionRecord& session, shm::SessionState
   core_.DetachSession(SessionId(id));
 }
 
+// A trainer that reads "unavailable" waits for a daemon that is gone, so a session never fails so.
 void SessionTable::Fail(uint64_t id, const absl::Status& why) {
   SessionRecord& session = sessions_.at(id);
   if (session.ended) return;
   PENSTOCK_LOG(kWarning, "session_failed", {"session", id}, {"reason", why.message()});
-  Finish(id, session, shm::SessionState::kFailed, why);
+  Finish(id, session, shm::SessionState::kFailed,
+         absl::IsUnavailable(why) ? absl::DataLossError(why.message()) : why);
 }
 
 void SessionTable::End(uint64_t id, const absl::Status& why) {
@@ -178,8 +180,9 @@ std::unique_ptr<exporting::BatchDelivery> SessionTable::Erase(uint64_t id, base:
   watch_(session.delivery->event().get(), false);
   pool_.Unreserve(session.arena, session.request.window, now);
   std::unique_ptr<exporting::BatchDelivery> delivery = std::move(session.delivery);
+  const std::shared_ptr<const Feed> feed = std::move(session.feed);
   sessions_.erase(found);
-  closed_(id, now);
+  closed_(id, *feed, now);
   return delivery;
 }
 

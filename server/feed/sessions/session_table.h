@@ -47,8 +47,8 @@ class SessionTable {
 
   SessionTable(Core& core, pool::Pool& pool) : core_(core), pool_(pool) {}
   void WatchWith(Watch watch) { watch_ = std::move(watch); }
-  // Called for each session that is closed, with its id.
-  using Closed = std::function<void(uint64_t id, base::TimePoint now)>;
+  // Called for each session that is closed, with its id and its feed.
+  using Closed = std::function<void(uint64_t id, const Feed& feed, base::TimePoint now)>;
   void WhenClosed(Closed closed) { closed_ = std::move(closed); }
 
   // ---- Open sessions ----
@@ -117,7 +117,7 @@ class SessionTable {
   Core& core_;
   pool::Pool& pool_;
   Watch watch_ = [](int, bool) {};
-  Closed closed_ = [](uint64_t, base::TimePoint) {};
+  Closed closed_ = [](uint64_t, const Feed&, base::TimePoint) {};
   Sessions sessions_;
   std::vector<Leaving> leaving_;
   uint64_t next_ = 1;

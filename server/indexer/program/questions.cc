@@ -10,6 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/posix/failpoint.h"
+#include "server/indexer/wire/annotations.h"
+#include "server/indexer/wire/cifar.h"
+#include "server/indexer/wire/lists.h"
 #include "server/indexer/wire/results.h"
 #include "server/source/parse/directly.h"
 
@@ -97,6 +100,20 @@ absl::Status Questions::AnswerOne(posix::Message message) {
       return AnswerMegatron(asked, answer);
     case Task::kIdx:
       return AnswerIdx(asked, answer);
+    case Task::kCifar:
+      return PutResult(answer, parsers_->ReadCifar(file), PutCifar);
+    case Task::kList:
+      return AnswerList(asked, answer);
+    case Task::kNames:
+      return PutResult(
+          answer, parsers_->ReadNames(file, static_cast<source::NamesFormat>(asked.ask.format)),
+          PutList);
+    case Task::kCoco:
+      return AnswerCoco(asked, answer);
+    case Task::kNotes:
+      return PutResult(
+          answer, parsers_->ReadNotes(file, 0, static_cast<source::NoteFormat>(asked.ask.format)),
+          PutAnnotations);
     case Task::kMore:
     case Task::kUnpack:
       break;
@@ -123,6 +140,21 @@ absl::Status Questions::AnswerScan(const Asked& asked, Answer& answer) {
                      : parsers_->ScanRecords(
                            File(asked), {.image = asked.texts[2], .label = asked.texts[3]}, watch)),
       PutScanned);
+}
+
+absl::Status Questions::AnswerList(const Asked& asked, Answer& answer) {
+  const source::ScanWatch watch = {.found = [&](uint64_t more) { answer.Found(more); }};
+  const absl::StatusOr<source::ListSpec> spec = source::ParseListText(asked.texts[2]);
+  if (!spec.ok()) return PutResult<source::ScannedList>(answer, spec.status(), PutList);
+  return PutResult(answer, parsers_->ReadList(File(asked), *spec, watch), PutList);
+}
+
+absl::Status Questions::AnswerCoco(const Asked& asked, Answer& answer) {
+  const source::ScanWatch watch = {.found = [&](uint64_t more) { answer.Found(more); }};
+  const absl::StatusOr<source::AnnotatedSpec> spec = source::ParseAnnotatedText(asked.texts[2]);
+  const auto* const coco = spec.ok() ? std::get_if<source::CocoSpec>(&*spec) : nullptr;
+  if (coco == nullptr) return absl::InternalError("a question about no COCO file");
+  return PutResult(answer, parsers_->ReadCoco(File(asked), *coco, watch), PutAnnotations);
 }
 
 // The facts are known before the pieces, and the index is good by then.

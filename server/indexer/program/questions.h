@@ -33,6 +33,8 @@ class Questions {
  private:
   absl::Status AnswerOne(posix::Message message);
   absl::Status AnswerScan(const Asked& asked, Answer& answer);
+  absl::Status AnswerList(const Asked& asked, Answer& answer);
+  absl::Status AnswerCoco(const Asked& asked, Answer& answer);
   absl::Status AnswerMegatron(const Asked& asked, Answer& answer);
   absl::Status AnswerIdx(const Asked& asked, Answer& answer);
   absl::Status AnswerUnpack(const Asked& asked, Answer& answer);

@@ -52,16 +52,23 @@ enum class Task : uint32_t {
   kMegatron = 6,
   kIdx = 7,
   kUnpack = 8,  // of the file of the last kIdx
+  kList = 9,
+  kCifar = 10,
+  kNames = 11,
+  kCoco = 12,
+  kNotes = 13,
 };
 
-// Texts: the path; the path of the second file; the image's name; the label's.
+// Texts: the path; the path of the second file; the image's name, or the specification of a list or
+// of COCO's annotations; the label's name.
 inline constexpr size_t kTexts = 4;
 
 struct Ask {
   Task task = Task::kMore;
-  uint32_t format = 0, type = 0, role = 0;  // TokenFormat, DType, IdxRole
-  uint64_t number = 0;                      // of the question, from 1
-  uint64_t bytes = 0, second_bytes = 0;     // sizes of the files
+  uint32_t format = 0, type = 0,
+           role = 0;                     // TokenFormat, NamesFormat or NoteFormat; DType; IdxRole
+  uint64_t number = 0;                   // of the question, from 1
+  uint64_t bytes = 0, second_bytes = 0;  // sizes of the files
   // kTarKey: two places in the shard. kUnpack: `offset` is the number of bytes.
   uint64_t from = 0, offset = 0;
   uint32_t has_second = 0;  // whether there is an index beside the shard

@@ -13,6 +13,7 @@
 
 #include "common/base/fault.h"
 #include "common/base/status.h"
+#include "common/base/target.h"
 #include "server/source/core/row_layout.h"
 #include "server/source/files/sha256.h"
 #include "server/unpack/recipe.h"
@@ -34,18 +35,29 @@ struct SampleField {
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape = {};  // without its first dimension if `variable`
   bool variable = false;             // the first dimension varies; the request states its maximum
+  // A list of numbers of which all samples so far have as many; a request that states a maximum
+  // makes it one of variable length.
+  bool list = false;
   // Holds positions in the image (a mask, boxes), which are wrong once the image is cropped or
   // flipped.
   bool placed = false;
+  // Follows the image's geometry unless it is requested as it is stored. As a mask, the field is
+  // stored as the bytes of its file: unsigned bytes of variable length.
+  base::TargetSpec target = {};
 };
+
+// The name of a field with the class of each object, in datasets with annotations.
+inline constexpr char kObjectLabels[] = "labels";
 
 // A request for a field. `most` is the maximum number of elements along the first dimension of a
 // variable-length field, 0 for other fields; a sample that exceeds it has a fault. `as_stored`
-// allows the field beside an image that is randomly cropped or flipped.
+// allows the field beside an image that is randomly cropped or flipped. `target` says what the
+// field is if the dataset does not know it, or in what it differs from SampleField::target.
 struct FieldRequest {
   std::string name;
   uint32_t most = 0;
   bool as_stored = false;
+  std::optional<base::TargetSpec> target = {};
   bool operator==(const FieldRequest&) const = default;
 };
 
@@ -54,6 +66,8 @@ struct Selection {
   // Indices into Dataset::fields(), one for each tensor of the layout.
   std::vector<uint32_t> fields;
   RowLayout layout;
+  // What each tensor is. Empty: none is a target.
+  std::vector<base::TargetSpec> targets = {};
   bool operator==(const Selection&) const = default;
 };
 
@@ -136,9 +150,14 @@ class Dataset {
     // the fields. Otherwise a worker does both with this recipe, whose fields are the selection's
     // tensors in their order; where they go, and the sizes of samples, are left open.
     virtual unpack::Recipe RecipeFor(const Selection&) const { return {}; }
-    // Fills the row in each block of the selection from the opened sample. Call it between Open and
-    // Read. **Requires**: RecipeFor gives kImage. **Errors**: as Open; the rows' contents are then
-    // unspecified.
+    // Opens and reads the encoded file of a mask of the opened sample: the `i`-th tensor of the
+    // selection, whose target is kMask. Call them between Open and Read; the order is that of the
+    // tensors, and the next OpenMask may come before ReadMask. **Errors**: as Open and Read.
+    virtual absl::StatusOr<Opened> OpenMask(const Selection& selection, size_t i);
+    virtual absl::Status ReadMask(const Selection& selection, size_t i, std::span<std::byte> into);
+    // Fills the row in each block of the selection from the opened sample, but for masks. Call it
+    // between Open and Read. **Requires**: RecipeFor gives kImage. **Errors**: as Open; the rows'
+    // contents are then unspecified.
     virtual absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
                                                    std::span<std::byte* const> rows);
   };
@@ -166,5 +185,13 @@ void CopyEach(std::span<const uint64_t> samples, std::byte* into, const Label& l
 // Implements Select: resolves the requests, in order, against dataset.fields().
 absl::StatusOr<Selection> SelectFrom(const Dataset& dataset,
                                      std::span<const FieldRequest> requests);
+
+// Whether the tensor with that number is a mask.
+inline bool IsMask(const Selection& selection, size_t i) {
+  return i < selection.targets.size() && selection.targets[i].kind == base::TargetKind::kMask;
+}
+
+// Sets the size of masks, which is that of the image's row. SelectFrom leaves it open.
+void SetMaskSize(uint32_t height, uint32_t width, Selection& selection);
 
 }  // namespace penstock::source

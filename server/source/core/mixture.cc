@@ -106,6 +106,15 @@ class MixtureReader final : public Dataset::Reader {
 
   absl::Status Read(std::span<std::byte> into) override { return reader_->Read(into); }
 
+  absl::StatusOr<Opened> OpenMask(const Selection& selection, size_t i) override {
+    if (part_->same_fields) return reader_->OpenMask(selection, i);
+    return reader_->OpenMask(part_->Translate(selection), i);
+  }
+  absl::Status ReadMask(const Selection& selection, size_t i, std::span<std::byte> into) override {
+    if (part_->same_fields) return reader_->ReadMask(selection, i, into);
+    return reader_->ReadMask(part_->Translate(selection), i, into);
+  }
+
   unpack::Recipe RecipeFor(const Selection& selection) const override {
     if (part_->same_fields) return reader_->RecipeFor(selection);
     return reader_->RecipeFor(part_->Translate(selection));
@@ -212,10 +221,14 @@ class MixtureDataset final : public Dataset {
     for (const Part& part : parts_->all()) {
       const absl::StatusOr<Selection> own = part.of.dataset->Select(requests);
       if (!own.ok()) return base::Annotate(own.status(), absl::StrCat("part '", part.of.name, "'"));
-      if (own->layout == selection.layout) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("parts '", parts_->all().front().of.name, "' and '", part.of.name,
-                       "' have the requested fields in different types or shapes"));
+      if (own->layout == selection.layout && own->targets == selection.targets) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "parts '", parts_->all().front().of.name, "' and '", part.of.name,
+          "' have the requested fields in different types, shapes or kinds of targets"));
+    }
+    for (size_t i = 0; i < selection.targets.size(); ++i) {
+      if (selection.targets[i].kind == base::TargetKind::kNone) continue;
+      PENSTOCK_RETURN_IF_ERROR(CheckMeaning(requests[i].name, selection.fields[i]));
     }
     return selection;
   }
@@ -246,6 +259,23 @@ class MixtureDataset final : public Dataset {
 
  private:
   const Dataset& first() const { return *parts_->all().front().of.dataset; }
+
+  // Whether a target means the same in all parts, whatever is requested of it. `number`: of the
+  // first part's field.
+  absl::Status CheckMeaning(const std::string& name, uint32_t number) const {
+    const Part& front = parts_->all().front();
+    const base::TargetSpec target = first().fields()[number].target;
+    for (const Part& part : parts_->all()) {
+      const base::TargetSpec own = part.of.dataset->fields()[part.fields[number]].target;
+      const bool same_classes = part.of.dataset->classes() == first().classes();
+      if (own == target && (same_classes || name != kObjectLabels)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("parts '", front.of.name, "' and '", part.of.name, "' store '", name, "' ",
+                       own == target ? "as numbers of different classes" : "in different formats",
+                       "; mix parts that are alike, or request it as it is stored (as_stored)"));
+    }
+    return absl::OkStatus();
+  }
 
   const std::shared_ptr<const Parts> parts_;  // shared with the readers, which may outlive this
   const std::vector<std::string> classes_;

@@ -15,6 +15,8 @@ namespace penstock::source {
 
 // The tensor that holds decoded images, or data that is displayed as an image.
 inline constexpr char kImage[] = "image";
+// Height and width of images that are smaller than their rows.
+inline constexpr char kImageSize[] = "image_size";
 
 // The shape of an image row: uint8 in the order height, width, channels.
 struct RowShape {

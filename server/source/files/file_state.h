@@ -34,6 +34,8 @@ FileState ToFileState(const struct stat& stat);
 
 // A 64-bit hash of the state, never 0.
 uint64_t StampOf(const FileState& state);
+// The stamp of an entry that has a sample's name but is not a regular file.
+inline constexpr uint64_t kNoFile = 0;
 
 // Describes how `now` differs from `before`: "its size was 812 and is 900", "it was replaced by
 // another file at TIME", ….

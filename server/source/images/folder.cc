@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "server/source/files/roots.h"
-#include "server/source/images/folder_reader.h"
+#include "server/source/images/image_files.h"
 #include "server/source/images/manifest_builder.h"
 #include "server/source/images/manifest_cache.h"
 
@@ -72,6 +72,27 @@ absl::StatusOr<Indexed> Index(const std::optional<ManifestCache>& cache, const T
   return BuildAndStore(*cache, tree, options, std::move(warning));
 }
 
+class FolderState final : public ImageFiles {
+ public:
+  FolderState(Tree tree, Manifest manifest, std::optional<ManifestCache> cache)
+      : ImageFiles(std::move(tree)), manifest(std::move(manifest)), cache(std::move(cache)) {}
+
+  std::string RelativePath(uint64_t sample) const override { return manifest.RelativePath(sample); }
+  uint64_t StampAt(uint64_t sample) const override { return manifest.StampAt(sample); }
+  std::string FindChange(uint64_t sample, const FileState& now) const override {
+    return manifest.FindChange(sample, now);
+  }
+
+  const Manifest manifest;
+
+ private:
+  void Forget() const override {
+    if (cache) cache->Forget();
+  }
+
+  const std::optional<ManifestCache> cache;
+};
+
 class FolderDataset final : public Dataset {
  public:
   explicit FolderDataset(std::shared_ptr<const FolderState> state)
@@ -98,16 +119,9 @@ class FolderDataset final : public Dataset {
   absl::Status AddContent(uint64_t sample, Sha256& sum) const override {
     sum.Add(state_->manifest.RelativePath(sample));
     sum.Add(static_cast<uint64_t>(label(sample)));
-    const std::unique_ptr<Reader> reader = NewReader();
-    PENSTOCK_ASSIGN_OR_RETURN(const Reader::Opened opened, reader->Open(sample));
-    sum.Add(opened.bytes);
-    if (opened.bytes == 0) return absl::OkStatus();
-    std::vector<std::byte> bytes(opened.bytes);
-    PENSTOCK_RETURN_IF_ERROR(reader->Read(bytes));
-    sum.AddBytes(bytes);
-    return absl::OkStatus();
+    return AddFileContent(state_, sample, sum);
   }
-  std::unique_ptr<Reader> NewReader() const override { return MakeFolderReader(state_); }
+  std::unique_ptr<Reader> NewReader() const override { return MakeImageReader(state_); }
 
  private:
   // Shared with the readers, which may outlive the dataset.

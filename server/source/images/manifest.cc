@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "server/source/files/checked_header.h"
+#include "server/source/images/image_files.h"
 
 namespace penstock::source {
 namespace {
@@ -148,13 +149,7 @@ bool Manifest::IsUnchanged(uint64_t sample, const FileState& now) const {
 }
 
 std::string Manifest::FindChange(uint64_t sample, const FileState& now) const {
-  constexpr uint64_t kLargest = std::numeric_limits<uint32_t>::max();
-  const uint64_t before = records()[sample].bytes;
-  if (before != std::min(now.bytes, kLargest))
-    return absl::StrCat("its size was ", before, " and is ", now.bytes);
-  return absl::StrCat("it was written to, or replaced, at ", TimeText(now.ctime_ns),
-                      "; its size is the same (changing its permissions, owner, name or links "
-                      "counts, too)");
+  return DescribeNewState(records()[sample].bytes, now);
 }
 
 // Each folder directly under the root is a class; they are in label order.

@@ -46,9 +46,6 @@ struct ManifestRecord {
 };
 static_assert(sizeof(ManifestRecord) == 16);
 
-// The stamp of an entry that has a sample's name but is not a regular file.
-inline constexpr uint64_t kNoFile = 0;
-
 struct FolderRecord {
   uint64_t path_offset = 0;
   uint32_t path_bytes = 0;

@@ -4,24 +4,19 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <limits>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/parallel_for.h"
 #include "server/source/files/python_order.h"
+#include "server/source/images/image_names.h"
 
 namespace penstock::source {
 namespace {
-
-// As torchvision.datasets.folder.IMG_EXTENSIONS.
-constexpr std::array<absl::string_view, 9> kImageExtensions = {
-    ".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"};
 
 // A limit, because links to folders can multiply them endlessly.
 constexpr size_t kMaxFolders = 10'000'000;
@@ -50,7 +45,7 @@ class Scanner {
 
   absl::StatusOr<Scan> Run() {
     PENSTOCK_RETURN_IF_ERROR(Walk());
-    PENSTOCK_RETURN_IF_ERROR(CheckClasses());
+    if (options_.scan_for == ScanFor::kClasses) PENSTOCK_RETURN_IF_ERROR(CheckClasses());
     Scan scan = TakeInOrder();
     PENSTOCK_RETURN_IF_ERROR(Examine(scan));
     if (options_.progress && !Report()) return absl::CancelledError("indexing was cancelled");
@@ -62,6 +57,7 @@ class Scanner {
 
   absl::Status Walk();
   absl::Status List(size_t at);
+  bool HoldsSamples(const Visit& visit) const;
   absl::Status AddFile(Visit& visit, absl::string_view name, EntryKind kind);
   absl::Status AddLink(Visit& visit, const std::string& name);
   absl::Status CheckNoCircle(const Visit& visit) const;
@@ -144,9 +140,13 @@ absl::Status Scanner::List(size_t at) {
   return absl::OkStatus();
 }
 
-// Files directly in the root are not samples.
+// Whether files in this folder are samples: those directly in the root belong to no class.
+bool Scanner::HoldsSamples(const Visit& visit) const {
+  return visit.parent != kNoParent || options_.scan_for == ScanFor::kImages;
+}
+
 absl::Status Scanner::AddFile(Visit& visit, absl::string_view name, EntryKind kind) {
-  if (visit.parent == kNoParent) return absl::OkStatus();
+  if (!HoldsSamples(visit)) return absl::OkStatus();
   std::string& names = visit.folder.names;
   if (names.size() > std::numeric_limits<uint32_t>::max() - name.size() - 1)
     return absl::ResourceExhaustedError(absl::StrCat("'", tree_.FullPath(visit.folder.path),
@@ -167,7 +167,7 @@ absl::Status Scanner::AddLink(Visit& visit, const std::string& name) {
   const std::string path = tree_.FullPath(relative);
   struct stat target {};
   const bool is_folder = ::stat(path.c_str(), &target) == 0 && S_ISDIR(target.st_mode);
-  const bool is_sample = visit.parent != kNoParent && HasImageExtension(name);
+  const bool is_sample = HoldsSamples(visit) && HasImageExtension(name);
   if (!is_folder && !is_sample) return absl::OkStatus();
   auto opened = tree_.OpenBeneath(relative, O_PATH);
   if (!opened.ok())
@@ -191,13 +191,12 @@ absl::Status Scanner::CheckNoCircle(const Visit& visit) const {
 absl::string_view ClassOf(absl::string_view path) { return path.substr(0, path.find('/')); }
 
 absl::Status Scanner::CheckClasses() const {
-  const std::string extensions = absl::StrJoin(kImageExtensions, " ");
   if (visits_.size() == 1)
-    return absl::NotFoundError(
-        absl::StrCat("'", tree_.folder(),
-                     "' has no class folders: wanted one folder per class, each with files"
-                     " that end in ",
-                     extensions, "; got ", visits_[0].folder.entries, " entries, none a folder"));
+    return absl::NotFoundError(absl::StrCat(
+        "'", tree_.folder(),
+        "' has no class folders: wanted one folder per class, each with files"
+        " that end in ",
+        kImageExtensions, "; got ", visits_[0].folder.entries, " entries, none a folder"));
   std::vector<bool> filled(visits_.size(), false);
   for (size_t at = visits_.size(); at-- > 1;)  // children come after their parents
     if (filled[at] || !visits_[at].folder.files.empty())
@@ -217,7 +216,7 @@ absl::Status Scanner::CheckClasses() const {
   return absl::NotFoundError(absl::StrCat(
       "found no samples in the class folders ", absl::StrJoin(empty, ", "),
       more > 0 ? absl::StrCat(" and ", more, " more") : "", " of '", tree_.folder(),
-      "': looked for files that end in ", extensions,
+      "': looked for files that end in ", kImageExtensions,
       ", as torchvision's ImageFolder does, which refuses this too; fill or remove them"));
 }
 
@@ -225,8 +224,10 @@ Scan Scanner::TakeInOrder() {
   Scan scan;
   for (Visit& visit : visits_) scan.folders.push_back(std::move(visit.folder));
   visits_ = {};
+  const bool by_class = options_.scan_for == ScanFor::kClasses;
   std::sort(scan.folders.begin() + 1, scan.folders.end(),
-            [](const ScannedFolder& a, const ScannedFolder& b) {
+            [by_class](const ScannedFolder& a, const ScannedFolder& b) {
+              if (!by_class) return PythonLess(a.path, b.path);
               const absl::string_view left = ClassOf(a.path), right = ClassOf(b.path);
               return left == right ? PythonLess(a.path, b.path) : PythonLess(left, right);
             });
@@ -288,12 +289,6 @@ absl::StatusOr<struct stat> Scanner::StatOf(const posix::Fd& fd, const ScannedFo
 }
 
 }  // namespace
-
-bool HasImageExtension(absl::string_view name) {
-  return std::any_of(
-      kImageExtensions.begin(), kImageExtensions.end(),
-      [&](absl::string_view extension) { return absl::EndsWithIgnoreCase(name, extension); });
-}
 
 absl::StatusOr<Scan> ScanDataset(const Tree& tree, const ScanOptions& options) {
   return Scanner(tree, options).Run();

@@ -14,9 +14,6 @@
 
 namespace penstock::source {
 
-// Whether a file with this name is a sample: ImageFolder's extensions, case-insensitive.
-bool HasImageExtension(absl::string_view name);
-
 // A sample's file, within its folder.
 struct ScannedFile {
   uint32_t name_offset = 0;  // in its folder's names
@@ -48,11 +45,17 @@ struct ScanProgress {
   uint64_t examined = 0;  // files whose size and time were read; equals `found` at the end
 };
 
+// Whether samples lie in class folders, or anywhere.
+enum class ScanFor { kClasses, kImages };
+
 struct ScanOptions {
   size_t threads = 1;
   // Called by the caller's thread about every 100 ms and once at the end; false cancels. May be
   // empty.
   std::function<bool(const ScanProgress&)> progress;
+  // kImages: every image is a sample, wherever it is in the folder. The folders are then sorted by
+  // their whole path, and none has to hold samples.
+  ScanFor scan_for = ScanFor::kClasses;
 };
 
 // **Errors**: NotFound if there are no classes, or classes without samples; PermissionDenied if a

@@ -7,10 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/posix/memory.h"
+#include "server/source/annotated/coco_scan.h"
+#include "server/source/annotated/names_scan.h"
+#include "server/source/annotated/note_scan.h"
 #include "server/source/arrays/megatron_index.h"
 #include "server/source/files/gunzip.h"
 #include "server/source/files/hash.h"
 #include "server/source/files/read_exactly.h"
+#include "server/source/lists/list_scan.h"
 #include "server/source/tar/tar_scan.h"
 #include "server/source/tfrecord/tfrecord_scan.h"
 
@@ -62,6 +66,16 @@ class WholeFile {
   std::span<const std::byte> bytes_;
 };
 
+// Calls `scan` with the file's text.
+template <typename Scan>
+auto ScanText(const ForeignFile& file, const Scan& scan) -> decltype(scan("")) {
+  if (file.bytes == 0) return scan("");
+  WholeFile whole;
+  PENSTOCK_RETURN_IF_ERROR(whole.Open(file));
+  const std::span<const std::byte> bytes = whole.bytes();
+  return scan(absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
 class Direct final : public Parsers {
  public:
   absl::StatusOr<ScannedShard> ScanTar(const ForeignFile& shard, const ForeignFile* index,
@@ -107,6 +121,35 @@ class Direct final : public Parsers {
     };
     PENSTOCK_RETURN_IF_ERROR(ReadMegatronPieces(index, bin, begin, take));
     return all;
+  }
+  absl::StatusOr<ScannedList> ReadList(const ForeignFile& file, const ListSpec& spec,
+                                       const ScanWatch& watch) override {
+    return ScanText(file,
+                    [&](absl::string_view text) { return ScanList(text, file.path, spec, watch); });
+  }
+  absl::StatusOr<ScannedList> ReadNames(const ForeignFile& file, NamesFormat format) override {
+    return ScanText(file,
+                    [&](absl::string_view text) { return ScanNames(text, format, file.path); });
+  }
+  // Reads the file from front to end, because the largest are too large to be mapped.
+  absl::StatusOr<Annotations> ReadCoco(const ForeignFile& file, const CocoSpec& spec,
+                                       const ScanWatch& watch) override {
+    constexpr size_t kAtOnce = 1 << 20;
+    std::vector<std::byte> piece(kAtOnce);
+    uint64_t at = 0;
+    const auto next = [&]() -> absl::StatusOr<std::span<const std::byte>> {
+      PENSTOCK_ASSIGN_OR_RETURN(const size_t count, ReadSome(file.fd, file.path, at, piece));
+      at += count;
+      return std::span<const std::byte>(piece).first(count);
+    };
+    return ScanCoco(next, file.path, spec, watch);
+  }
+  absl::StatusOr<Annotations> ReadNotes(const ForeignFile& batch, uint64_t,
+                                        NoteFormat format) override {
+    return ScanText(batch, [&](absl::string_view text) { return ScanNotes(text, format); });
+  }
+  absl::StatusOr<CifarBatch> ReadCifar(const ForeignFile& file) override {
+    return ScanText(file, [&](absl::string_view text) { return ParseCifarBatch(text, file.path); });
   }
   absl::StatusOr<IdxContent> ReadIdx(const ForeignFile& file, IdxRole role) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,

@@ -1,6 +1,6 @@
 // Parses the contents of untrusted files when a dataset is opened: tar shards, files of records,
-// headers of arrays, Megatron's indexes, gzip. An opener finds and opens the files, and learns
-// their contents only from a Parsers.
+// lists, annotations, headers of arrays, Megatron's indexes, gzip. An opener finds and opens the
+// files, and learns their contents only from a Parsers.
 //
 // There are two implementations: `directly.h` parses in the calling thread (tests, fuzz targets,
 // and the program penstock-indexer); server/indexer lets sandboxed processes parse (the daemon).
@@ -20,9 +20,16 @@
 #include "common/base/dtype.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
+#include "server/source/annotated/annotated_spec.h"
+#include "server/source/annotated/annotations.h"
+#include "server/source/annotated/names_format.h"
+#include "server/source/annotated/note_batch.h"
 #include "server/source/arrays/idx_format.h"
 #include "server/source/arrays/npy_format.h"
 #include "server/source/arrays/token_format.h"
+#include "server/source/cifar/cifar_pickle.h"
+#include "server/source/lists/list_spec.h"
+#include "server/source/lists/scanned_list.h"
 #include "server/source/shards/shard_manifest_builder.h"
 #include "server/source/tfrecord/record_roles.h"
 
@@ -109,6 +116,20 @@ class Parsers {
   // `bin`: the file that the index describes; only its path and size are used.
   virtual absl::StatusOr<MegatronPieces> ReadMegatron(const ForeignFile& index,
                                                       const ForeignFile& bin) = 0;
+  // The rows of a list. **Errors**: those of ScanList.
+  virtual absl::StatusOr<ScannedList> ReadList(const ForeignFile& file, const ListSpec& spec,
+                                               const ScanWatch& watch) = 0;
+  // **Errors**: those of ScanNames.
+  virtual absl::StatusOr<ScannedList> ReadNames(const ForeignFile& file, NamesFormat format) = 0;
+  // **Errors**: those of ScanCoco.
+  virtual absl::StatusOr<Annotations> ReadCoco(const ForeignFile& file, const CocoSpec& spec,
+                                               const ScanWatch& watch) = 0;
+  // `batch`: a file in memory, as NoteBatchWriter writes it; `notes`: how many files it holds.
+  // **Errors**: those of ScanNotes.
+  virtual absl::StatusOr<Annotations> ReadNotes(const ForeignFile& batch, uint64_t notes,
+                                                NoteFormat format) = 0;
+  // **Errors**: those of ParseCifarBatch.
+  virtual absl::StatusOr<CifarBatch> ReadCifar(const ForeignFile& file) = 0;
   // `file` must outlive the content.
   virtual absl::StatusOr<IdxContent> ReadIdx(const ForeignFile& file, IdxRole role) = 0;
 };

@@ -105,11 +105,24 @@ class TarReader final : public Dataset::Reader {
     return status;
   }
 
+  absl::StatusOr<Opened> OpenMask(const Selection& selection, size_t i) override {
+    const ShardMember* const mask = FindMask(selection, i);
+    if (mask == nullptr) return Opened{0, base::Fault::kMissing};
+    return Opened{mask->bytes, base::Fault::kNone};
+  }
+
+  absl::Status ReadMask(const Selection& selection, size_t i, std::span<std::byte> into) override {
+    const ShardMember* const mask = FindMask(selection, i);
+    PENSTOCK_CHECK(mask != nullptr && into.size() == mask->bytes);
+    return opened_->Read(*mask, 0, into);
+  }
+
   absl::StatusOr<base::Fault> ReadFields(const Selection& selection,
                                          std::span<std::byte* const> rows) override {
     PENSTOCK_CHECK(opened_.has_value());
     base::Fault fault = base::Fault::kNone;
     for (size_t i = 0; i < selection.fields.size() && fault == base::Fault::kNone; ++i) {
+      if (IsMask(selection, i)) continue;
       const Tensor& tensor = selection.layout.tensors[i];
       const TarSample::FieldRows into = {
           .values = rows[tensor.block],
@@ -122,6 +135,11 @@ class TarReader final : public Dataset::Reader {
   }
 
  private:
+  const ShardMember* FindMask(const Selection& selection, size_t i) const {
+    PENSTOCK_CHECK(opened_.has_value());
+    return opened_->Find(state_->fields[selection.fields[i]].extension);
+  }
+
   std::shared_ptr<const TarState> state_;  // shared with the dataset and its other readers
   std::optional<TarSample> opened_;
 };

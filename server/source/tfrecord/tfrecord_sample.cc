@@ -45,6 +45,7 @@ std::vector<RecordField> ToFields(const ShardManifest& manifest) {
     if (text && record.count != 1 && record.count != kAnyCount) continue;
     field.placed = manifest.header().images > 0 && NamesPlaces(field.name);
     field.variable = text || record.count == kAnyCount;
+    field.list = !field.variable;
     if (!field.variable && record.count > 1) field.shape = {record.count};
     fields.push_back({.field = std::move(field), .kind = kind});
   }
@@ -87,10 +88,15 @@ class RecordReader final : public Dataset::Reader {
     for (size_t i = 0; i < selection.fields.size(); ++i) {
       const RecordField& field = state_->fields[selection.fields[i]];
       const Tensor& tensor = selection.layout.tensors[i];
+      uint32_t per_item = 1;
+      for (size_t side = 1; tensor.lengths_block && side < tensor.shape.size(); ++side)
+        per_item *= tensor.shape[side];
       recipe.fields.push_back({.name = field.field.name,
                                .kind = field.kind,
                                .type = tensor.type,
                                .variable = tensor.lengths_block.has_value(),
+                               .file = IsMask(selection, i),
+                               .per_item = per_item,
                                .most = tensor.bytes() / base::ElementBytes(tensor.type)});
     }
     return recipe;

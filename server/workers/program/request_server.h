@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/base/fault.h"
 #include "common/base/status.h"
@@ -32,11 +33,30 @@ class RequestServer {
                                std::span<std::byte> segment);
 
  private:
+  // Fills `wanted_`. Returns the input behind the further images.
+  absl::StatusOr<std::span<const std::byte>> ReadImages(const DecodeRequest& request,
+                                                        std::span<const std::byte> input,
+                                                        std::span<std::byte> segment);
+  // Fills `targets_`, but for the masks' files. Returns the input behind it.
+  absl::StatusOr<std::span<const std::byte>> ReadTargets(const DecodeRequest& request,
+                                                         std::span<const std::byte> input,
+                                                         std::span<std::byte> segment);
+  absl::StatusOr<decode::TargetRow> ToRow(const TargetPlace& place,
+                                          std::span<std::byte> segment) const;
+  // Takes the files of masks that are behind the image, and returns the image.
+  absl::StatusOr<std::span<const std::byte>> TakeMasks(std::span<const std::byte> input);
+  // The same for those within a sample.
+  absl::Status TakeMasks(std::span<const std::span<const std::byte>> files);
+  void WriteSize(const DecodeRequest& request, std::span<std::byte> segment) const;
   absl::StatusOr<unpack::RowFiller::Filled> FillFields(const DecodeRequest& request,
                                                        std::span<const std::byte> input,
                                                        std::span<std::byte> segment);
 
   decode::Decoder decoder_;
+  std::vector<MoreImage> more_;
+  std::vector<decode::Decoder::Wanted> wanted_;  // the request's rows
+  std::vector<TargetPlace> places_;
+  std::vector<decode::TargetRow> targets_;
   unpack::RowFiller filler_;
 };
 

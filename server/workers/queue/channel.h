@@ -22,13 +22,14 @@
 #include <type_traits>
 
 #include "common/base/fault.h"
+#include "common/base/target.h"
 #include "common/shm/spsc_ring.h"
 #include "server/decode/core/spec.h"
 
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 7;
+inline constexpr uint32_t kChannelVersion = 11;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
@@ -42,19 +43,48 @@ inline constexpr int kDoneNumber = 6;     // eventfd: there are completions; at 
 // Whether the worker enters a sandbox (workers.sandbox). It does if the channel's memory is zero.
 enum class SandboxMode : uint32_t { kOn = 0, kOff = 1 };
 
+inline constexpr uint64_t kNowhere = UINT64_MAX;
+
 struct DecodeRequest {
-  uint64_t sequence;                   // 1, 2, …
-  uint64_t input_offset, input_bytes;  // in the arena; with the recipe
+  uint64_t sequence;  // 1, 2, …
+  // In the arena. Behind each other: MoreImage of further images, TargetPlace of targets, the
+  // recipe, the samples, the masks.
+  uint64_t input_offset, input_bytes;
   // In the segment; a row of 0 bytes: there is no image.
   uint64_t row_offset, row_bytes;
   uint32_t segment;
-  // A recipe (server/unpack/recipe.h) of this size precedes the samples; 0: the input is the image.
+  // A recipe (server/unpack/recipe.h) of this size precedes the samples; 0: the rest is the image.
   uint32_t recipe_bytes;
+  uint32_t more_images = 0;  // further rows of the same image
+  uint32_t targets = 0;      // of the image
+  // In the segment, of height and width of the image as int32; kNowhere: not wanted.
+  uint64_t size_offset = kNowhere;
   decode::Spec spec;
   decode::DrawKey key;
 };
-static_assert(sizeof(decode::Spec) == 64 && sizeof(decode::DrawKey) == 24);
-static_assert(sizeof(DecodeRequest) == 136 && std::is_trivially_copyable_v<DecodeRequest>);
+static_assert(sizeof(decode::Spec) == 72 + sizeof(augment::TransformRecipe) &&
+              sizeof(decode::DrawKey) == 32);
+static_assert(sizeof(DecodeRequest) == 168 + sizeof(augment::TransformRecipe) &&
+              std::is_trivially_copyable_v<DecodeRequest>);
+
+// One more row of the request's image. Its draws are those of the view with its number, from 1 on.
+struct MoreImage {
+  uint64_t row_offset, row_bytes;  // in the request's segment
+  decode::Spec spec;
+};
+static_assert(std::is_trivially_copyable_v<MoreImage>);
+inline constexpr uint32_t kMostMoreImages = 15;
+
+// A target of the request's image. Its row holds what is stored, but for masks.
+struct TargetPlace {
+  base::TargetSpec spec;
+  uint64_t row_offset, row_bytes;  // in the request's segment
+  uint64_t count_offset;  // there, of the number of items as int32; kNowhere: a fixed number
+  uint64_t file_bytes;    // of a mask that is behind the image; 0: within the sample
+  uint32_t item_bytes;    // of one item; 0 for masks
+  uint32_t numbers;       // of a point
+};
+static_assert(sizeof(TargetPlace) == 136 && std::is_trivially_copyable_v<TargetPlace>);
 
 struct Completion {
   uint64_t sequence;
@@ -91,7 +121,7 @@ static_assert(std::is_standard_layout_v<Channel>);
 static_assert(offsetof(Channel, limits) == 32 && sizeof(decode::SampleLimits) == 24);
 static_assert(offsetof(Channel, worker_asleep) == 64 && offsetof(Channel, daemon_asleep) == 128);
 static_assert(offsetof(Channel, started) == 192 && offsetof(Channel, requests) == 256);
-static_assert(offsetof(Channel, completions) == 256 + 128 + 136 * kRingCapacity);
+static_assert(offsetof(Channel, completions) == 256 + 128 + sizeof(DecodeRequest) * kRingCapacity);
 
 // The input arena follows the struct.
 inline constexpr size_t kArenaOffset = (sizeof(Channel) + 4095) / 4096 * 4096;

@@ -5,15 +5,18 @@
 #include <numeric>
 
 #include "common/base/check.h"
+#include "server/source/core/stored_images.h"
 
 namespace penstock::workers {
 
 absl::StatusOr<ItemReader::Input> ItemReader::Open() {
   if (!item_.run.empty()) return OpenRun();
-  readers_.push_back(item_.dataset->NewReader());
+  readers_.push_back(item_.stored_image ? source::NewStoredImageReader(*item_.dataset)
+                                        : item_.dataset->NewReader());
   PENSTOCK_ASSIGN_OR_RETURN(const auto opened, readers_.front()->Open(item_.sample));
   if (opened.fault != base::Fault::kNone) return Input{.fault = opened.fault};
   static const source::Selection kNoFields;
+  PlaceTargets();
   recipe_ = readers_.front()->RecipeFor(item_.selection == nullptr ? kNoFields : *item_.selection);
   if (recipe_.packing == unpack::SamplePacking::kImage) return OpenImage(opened);
   recipe_.samples = {opened.bytes};
@@ -23,8 +26,67 @@ absl::StatusOr<ItemReader::Input> ItemReader::Open() {
 absl::StatusOr<ItemReader::Input> ItemReader::OpenImage(
     const source::Dataset::Reader::Opened& opened) {
   if (opened.bytes > limits_.max_image_bytes) return Input{.fault = base::Fault::kTooManyBytes};
-  PENSTOCK_ASSIGN_OR_RETURN(const base::Fault fault, ReadFields(*readers_.front(), 0));
-  return Input{.bytes = opened.bytes, .fault = fault};
+  PENSTOCK_ASSIGN_OR_RETURN(base::Fault fault, OpenMasks());
+  if (fault != base::Fault::kNone) return Input{.fault = fault};
+  Input input = {.bytes = preamble_bytes() + opened.bytes,
+                 .targets = static_cast<uint32_t>(targets_.size())};
+  for (const TargetPlace& target : targets_) input.bytes += target.file_bytes;
+  // Only because this feed wants several rows of it, or masks.
+  if (input.bytes > limits_.arena_bytes) return Input{.fault = base::Fault::kUnfitSize};
+  image_bytes_ = opened.bytes;
+  PENSTOCK_ASSIGN_OR_RETURN(input.fault, ReadFields(*readers_.front(), 0));
+  return input;
+}
+
+void ItemReader::PlaceTargets() {
+  if (item_.selection == nullptr) return;
+  const source::RowLayout& layout = item_.selection->layout;
+  for (size_t i = 0; i < item_.selection->targets.size(); ++i) {
+    const base::TargetSpec& spec = item_.selection->targets[i];
+    if (spec.kind == base::TargetKind::kNone) continue;
+    const source::Tensor& tensor = layout.tensors[i];
+    TargetPlace place = {.spec = spec,
+                         .row_offset = OffsetOf(tensor.block),
+                         .row_bytes = tensor.bytes(),
+                         .count_offset = kNowhere,
+                         .file_bytes = 0,
+                         .item_bytes = 0,
+                         .numbers = 0};
+    if (tensor.lengths_block) place.count_offset = OffsetOf(*tensor.lengths_block);
+    if (spec.kind != base::TargetKind::kMask) {
+      // Points of a fixed number are one item.
+      const bool is_one = !tensor.lengths_block && spec.kind == base::TargetKind::kPoints;
+      const uint64_t items = is_one ? 1 : tensor.shape.front();
+      place.item_bytes = static_cast<uint32_t>(tensor.bytes() / items);
+    }
+    if (spec.kind == base::TargetKind::kPoints) place.numbers = tensor.shape.back();
+    targets_.push_back(place);
+    target_tensors_.push_back(i);
+  }
+}
+
+absl::StatusOr<base::Fault> ItemReader::OpenMasks() {
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].spec.kind != base::TargetKind::kMask) continue;
+    PENSTOCK_ASSIGN_OR_RETURN(const source::Dataset::Reader::Opened opened,
+                              readers_.front()->OpenMask(*item_.selection, target_tensors_[i]));
+    if (opened.fault != base::Fault::kNone) return opened.fault;
+    if (opened.bytes == 0) return base::Fault::kMalformed;
+    if (opened.bytes > limits_.max_image_bytes) return base::Fault::kTooLong;
+    targets_[i].file_bytes = opened.bytes;
+  }
+  return base::Fault::kNone;
+}
+
+absl::Status ItemReader::ReadMasks(std::span<std::byte> into) {
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    const uint64_t bytes = targets_[i].file_bytes;
+    if (bytes == 0) continue;
+    PENSTOCK_RETURN_IF_ERROR(
+        readers_.front()->ReadMask(*item_.selection, target_tensors_[i], into.first(bytes)));
+    into = into.subspan(bytes);
+  }
+  return absl::OkStatus();
 }
 
 // In a mixture, some rows may need no unpacking. They are copied here; the worker gets no bytes of
@@ -47,29 +109,31 @@ absl::StatusOr<ItemReader::Input> ItemReader::OpenRun() {
 }
 
 absl::StatusOr<ItemReader::Input> ItemReader::InputOfRecipe() {
-  SetTargets();
+  SetPlaces();
   Input input = {.recipe_bytes = static_cast<uint32_t>(unpack::BytesOf(recipe_)),
-                 .has_image = !recipe_.image.empty()};
-  input.bytes =
-      std::accumulate(recipe_.samples.begin(), recipe_.samples.end(), uint64_t{input.recipe_bytes});
+                 .has_image = !recipe_.image.empty(),
+                 .targets = static_cast<uint32_t>(targets_.size())};
+  input.bytes = std::accumulate(recipe_.samples.begin(), recipe_.samples.end(),
+                                preamble_bytes() + input.recipe_bytes);
   if (input.bytes <= limits_.arena_bytes) return input;
   const auto largest = std::max_element(recipe_.samples.begin(), recipe_.samples.end());
   return Input{.fault = base::Fault::kTooManyBytes,
                .row = static_cast<uint32_t>(largest - recipe_.samples.begin())};
 }
 
-void ItemReader::SetTargets() {
+uint64_t ItemReader::OffsetOf(uint32_t block) const {
+  return item_.row_offset + static_cast<uint64_t>(item_.field_rows[block] - item_.row);
+}
+
+void ItemReader::SetPlaces() {
   if (recipe_.fields.empty()) return;
   const source::RowLayout& layout = item_.selection->layout;
   PENSTOCK_CHECK(item_.row != nullptr && recipe_.fields.size() == layout.tensors.size());
-  const auto offset_of = [&](uint32_t block) {
-    return item_.row_offset + static_cast<uint64_t>(item_.field_rows[block] - item_.row);
-  };
   for (size_t i = 0; i < recipe_.fields.size(); ++i) {
     const source::Tensor& tensor = layout.tensors[i];
     PENSTOCK_CHECK(tensor.offset == 0 && recipe_.fields[i].row_bytes() == tensor.bytes());
-    recipe_.fields[i].values = offset_of(tensor.block);
-    if (tensor.lengths_block) recipe_.fields[i].lengths = offset_of(*tensor.lengths_block);
+    recipe_.fields[i].values = OffsetOf(tensor.block);
+    if (tensor.lengths_block) recipe_.fields[i].lengths = OffsetOf(*tensor.lengths_block);
   }
 }
 
@@ -82,8 +146,24 @@ absl::StatusOr<base::Fault> ItemReader::ReadFields(source::Dataset::Reader& read
   return reader.ReadFields(*item_.selection, rows);
 }
 
+void ItemReader::WritePreamble(std::span<std::byte> into) const {
+  for (size_t i = 0; i < item_.more_specs.size(); ++i) {
+    const decode::Spec& spec = item_.more_specs[i];
+    const MoreImage image = {item_.more_offsets[i], decode::RowBytes(spec), spec};
+    std::memcpy(into.data() + i * sizeof(image), &image, sizeof(image));
+  }
+  if (targets_.empty()) return;
+  std::memcpy(into.data() + item_.more_specs.size() * sizeof(MoreImage), targets_.data(),
+              targets_.size() * sizeof(TargetPlace));
+}
+
 absl::Status ItemReader::Read(std::span<std::byte> into) {
-  if (recipe_.packing == unpack::SamplePacking::kImage) return readers_.front()->Read(into);
+  WritePreamble(into);
+  into = into.subspan(preamble_bytes());
+  if (recipe_.packing == unpack::SamplePacking::kImage) {
+    PENSTOCK_RETURN_IF_ERROR(ReadMasks(into.subspan(image_bytes_)));
+    return readers_.front()->Read(into.first(image_bytes_));
+  }
   const uint64_t recipe_bytes = unpack::BytesOf(recipe_);
   unpack::Write(recipe_, into.first(recipe_bytes));
   into = into.subspan(recipe_bytes);

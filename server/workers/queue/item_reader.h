@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "server/source/core/dataset.h"
 #include "server/unpack/recipe.h"
+#include "server/workers/queue/channel.h"
 #include "server/workers/work.h"
 
 namespace penstock::workers {
@@ -28,9 +29,10 @@ class ItemReader {
 
   // The input that the item needs, or the fault because of which it needs none.
   struct Input {
-    uint64_t bytes = 0;         // with the recipe
-    uint32_t recipe_bytes = 0;  // 0: the input is the image
+    uint64_t bytes = 0;         // with further images and the recipe
+    uint32_t recipe_bytes = 0;  // 0: the rest is the image
     bool has_image = true;
+    uint32_t targets = 0;
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;  // of the sample with the fault, in its run
   };
@@ -40,15 +42,28 @@ class ItemReader {
   absl::Status Read(std::span<std::byte> into);
 
  private:
+  // Bytes of what precedes the recipe.
+  uint64_t preamble_bytes() const {
+    return item_.more_specs.size() * sizeof(MoreImage) + targets_.size() * sizeof(TargetPlace);
+  }
+  void WritePreamble(std::span<std::byte> into) const;
   absl::StatusOr<Input> OpenImage(const source::Dataset::Reader::Opened& opened);
   absl::StatusOr<Input> OpenRun();
   absl::StatusOr<Input> InputOfRecipe();
   absl::StatusOr<base::Fault> ReadFields(source::Dataset::Reader& reader, uint32_t row) const;
-  void SetTargets();
+  // Where the targets' rows are. Fills targets_.
+  void PlaceTargets();
+  absl::StatusOr<base::Fault> OpenMasks();
+  absl::Status ReadMasks(std::span<std::byte> into);
+  void SetPlaces();
+  uint64_t OffsetOf(uint32_t block) const;
 
   const WorkItem& item_;
   const Limits limits_;
   unpack::Recipe recipe_;
+  uint64_t image_bytes_ = 0;  // of an image that is a whole sample
+  std::vector<TargetPlace> targets_;
+  std::vector<size_t> target_tensors_;                             // of the selection
   std::vector<std::unique_ptr<source::Dataset::Reader>> readers_;  // one for each sample
 };
 

@@ -101,6 +101,9 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .row_bytes = fetched.input.has_image ? decode::RowBytes(item.spec) : 0,
                         .segment = item.segment,
                         .recipe_bytes = fetched.input.recipe_bytes,
+                        .more_images = static_cast<uint32_t>(item.more_specs.size()),
+                        .targets = fetched.input.targets,
+                        .size_offset = item.size_offset.value_or(kNowhere),
                         .spec = item.spec,
                         .key = item.key};
   const base::TimePoint read_end = base::Now(), given = item.given;

@@ -306,9 +306,10 @@ class FunctionsTest(unittest.TestCase):
                              ([len, penstock.HorizontalFlip()], "HorizontalFlip comes behind len"),
                              ([len, penstock.Grayscale(), len], "Grayscale stands between Python functions"),
                              ([torchvision.ToTensor(), len], "float32 tensor comes before len"),
-                             ([torchvision.ColorJitter(), len], "penstock.Python\\(ColorJitter"),
+                             ([len, penstock.RandAugment()], "a step that changes images comes behind len"),
+                             ([penstock.RandomErasing(), len], "RandomErasing comes before len"),
                              ([penstock.RandomResizedCrop], "has the class RandomResizedCrop; give an object"),
-                             ([penstock.Resize(9), len], "Resize alone")):
+                             ([penstock.Resize(9), len], "different sizes")):
             with self.assertRaisesRegex(penstock.InvalidArgument, words):
                 decoding_of(steps)
         with self.assertRaisesRegex(penstock.InvalidArgument, "only penstock.torch.DataLoader runs"):

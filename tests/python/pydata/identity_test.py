@@ -168,8 +168,10 @@ SAME = {
 USED = {
     "a hot function": ["def f(i):\n s = 0\n for n in range(i): s += n * N\n return s\nN = 3\ndataset = f\ndef use():\n for _ in range(5000): f(3)"],
     "an attribute that is read often": ["class D:\n a = 1\n def f(s): return s.a\ndataset = D()\ndef use():\n for _ in range(5000): dataset.f()"],
-    "lru_cache": ["import functools\n@functools.lru_cache(None)\ndef f(i): return i\ndataset = f\ndef use(): f(1); f(2)"],
-    "lru_cache of a method": ["import functools\nclass D:\n @functools.lru_cache(9)\n def f(s, i): return i\ndataset = D()\ndef use(): dataset.f(1)"],
+    "lru_cache that has stored already": [
+        "import functools\n@functools.lru_cache(None)\ndef f(i): return i\ndataset = f\nf(1); f(2)\ndef use(): f(2); f(1)"],
+    "lru_cache of a method": ["import functools\nclass D:\n @functools.lru_cache(9)\n def f(s, i): return i\ndataset = D()\n"
+                              "for n in range(20): dataset.f(n)\ndef use(): dataset.f(15); dataset.f(12)"],
     "cached_property": ["import functools\nclass D:\n @functools.cached_property\n def n(s): return [1]\ndataset = D()\ndef use(): dataset.n"],
     "a path's own caches": ["import pathlib\ndataset = pathlib.Path('/a/b.c')\ndef use(): str(dataset), hash(dataset), dataset.parts, dataset.suffix"],
     "a pattern": ["import re\ndataset = re.compile('a+')\ndef use(): dataset.match('aaa')"],
@@ -242,6 +244,7 @@ def collate(rows, pad=0):
 
 if __name__ == "__main__":
     rows = Rows(os.path.dirname(os.path.abspath(__file__)))
+    collate([rows[0]])
     for _ in range(3):
         found = identify(dataset=rows, collate_fn=functools.partial(collate, pad=1), worker_init_fn=lambda worker: None)
         collate([rows[0]])

@@ -1,6 +1,8 @@
 """Tests what programs do with one loader of a Python dataset at once: several iterators, threads, copies; and torch's words."""
+import contextlib
 import copy
 import gc
+import itertools
 import os
 import pickle
 import signal
@@ -53,14 +55,26 @@ class SeveralTest(WorkersTest):
         got = [(plain(one[0]), plain(two[0])) for one, two in zip(loader, loader)]
         self.assertEqual(got, [(each, each) for each in expected])
 
-    def test_an_iterator_that_another_replaces_loses_its_workers_to_it(self):
+    def test_loaders_that_are_left_early_leave_nothing_behind(self):
+        for _ in range(30):
+            loader = DataLoader(Counting(), batch_size=4, num_workers=3)
+            self.assertEqual(next(iter(loader))[0].tolist(), [0, 3, 6, 9])
+            loader.close()
+
+    def test_the_workers_of_an_iterator_that_another_replaces_end(self):
         dataset = Shaped(lambda i: (i, os.getppid()), 20)
         loader = self.loader(dataset, batch_size=5)
         iterator = iter(loader)
         first = next(iterator)
         iterator = iter(loader)
-        rest = list(iterator)
-        self.assertEqual({int(host) for batch in rest for host in batch[1]}, {int(first[1][0])})
+        hosts = {int(host) for batch in iterator for host in batch[1]}
+        self.assertEqual(len(hosts), 1)
+        self.assertNotIn(int(first[1][0]), hosts)
+        deadline = time.monotonic() + 10
+        while os.path.exists(f"/proc/{int(first[1][0])}") and time.monotonic() < deadline:
+            time.sleep(0.05)
+            list(loader)  # ended hosts are reaped when a batch is taken
+        self.assertFalse(os.path.exists(f"/proc/{int(first[1][0])}"))
 
     def test_a_loaded_state_is_where_the_newer_one_goes_on(self):
         for loader in self.each():
@@ -191,6 +205,29 @@ class InWorkersTest(WorkersTest):
         got = list(self.loader(Shaped(lambda _: seen[0], 64), batch_size=None, num_workers=2, worker_init_fn=prepare))
         self.assertTrue(all(one == other and 0 <= one < 2**63 for one, other in got))
         self.assertIsNone(torch.utils.data.get_worker_info())
+
+    def test_those_that_replace_dead_ones_have_their_modes(self):
+        def modes(i):
+            return (torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+                    str(torch.mm(torch.ones(2, 2), torch.ones(2, 2)).dtype), os.getppid())
+
+        kinds = {"none": contextlib.nullcontext, "no_grad": torch.no_grad, "inference": torch.inference_mode,
+                 "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16)}
+        for before, after in itertools.permutations(kinds, 2):
+            with self.subTest(before=before, after=after):
+                loader = self.loader(Shaped(modes, 512), batch_size=None, num_workers=1)
+                with kinds[before]():
+                    usual, iterator = modes(0), iter(loader)
+                    *expected, host = next(iterator)
+                self.assertEqual(expected, list(usual[:3]))
+                os.kill(host, signal.SIGKILL)
+                with kinds[after]():
+                    mine = modes(0)
+                    found = {tuple(each) for each in iterator}
+                    self.assertEqual(modes(0), mine)
+                self.assertEqual({each[:3] for each in found}, {usual[:3]})
+                self.assertGreater(len(found | {(*usual[:3], host)}), 1, "the host was not replaced")
+                loader.close()
 
     def test_a_sample_tells_torchs_seed_in_an_int64(self):
         seeds = torch.cat(list(self.loader(Shaped(lambda _: torch.initial_seed(), 64), batch_size=8)))

@@ -86,6 +86,10 @@ class OrderTest(unittest.TestCase):
         for sampler in ([3, 1, 2], range(19, -1, -1), torch.utils.data.SubsetRandomSampler([4, 5, 6])):
             self.assertEqual(sorted(sum(ids(DataLoader(Numbers(), batch_size=2, sampler=sampler)), [])), sorted(sampler))
         self.assertEqual(ids(DataLoader(Numbers(), batch_size=2, sampler=[3, 1, 2], drop_last=True)), [[3, 1]])
+        repeated = penstock.RepeatedSampler(Numbers(), 3)
+        loader = DataLoader(Numbers(), batch_size=2, sampler=repeated)
+        for epoch in range(2):
+            self.assertEqual(sum(ids(loader), []), list(repeated.draw(epoch)))
 
     def test_batch_samplers_may_give_anything(self):
         lists = [[1, 2], [3], [4, 5, 6]]

@@ -1,6 +1,6 @@
 """Tests loaders of Python datasets whose batches forked workers make, with a real daemon."""
 import itertools
-import multiprocessing
+import json
 import os
 import pickle
 import random
@@ -9,13 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 import warnings
 
+from daemons import WorkersTest
 from python_datasets import ByItems, Counting, Failing, Numbers, Shaped, Stateful, plain, support, torch
 
 import penstock  # noqa: E402
-from penstock.torch import DataLoader  # noqa: E402
 
 Torch = torch.utils.data.DataLoader
 
@@ -28,25 +27,6 @@ class Endless:
 
     def __iter__(self):
         return iter(range(self.end))
-
-
-class WorkersTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="penstock-workers-")
-        cls.addClassCleanup(subprocess.run, ["rm", "-rf", cls.folder])
-        cls.daemon = support.Daemon(cls.folder)
-        cls.daemon.start()
-        cls.addClassCleanup(cls.daemon.stop)
-        os.environ["PENSTOCK_ADDRESS"] = cls.daemon.address
-
-    def loader(self, *arguments, **keywords):
-        keywords.setdefault("num_workers", 2)
-        if keywords["num_workers"]:
-            keywords.setdefault("timeout", 30)
-        loader = DataLoader(*arguments, **keywords)
-        self.addCleanup(loader.close)
-        return loader
 
 
 def batches(loader):
@@ -208,7 +188,8 @@ class InsideTest(WorkersTest):
             "class D(torch.utils.data.Dataset):\n"
             "    def __len__(self): return 4\n"
             "    def __getitem__(self, i): print('made', i); return i\n"
-            "print('before', end=' ')\nlist(DataLoader(D(), num_workers=2))\n")
+            "print('before', end=' ')\nlist(DataLoader(D(), num_workers=2))\n",
+            env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"})
         self.assertEqual(sorted(said.split()), sorted("before made 0 made 1 made 2 made 3".split()))
 
 
@@ -267,41 +248,6 @@ class ErrorTest(WorkersTest):
 
 
 class ProcessesTest(WorkersTest):
-    def test_persistent_workers_stay_and_others_see_what_changed(self):
-        class Changing(Shaped):
-            def __getitem__(self, index):
-                return os.getpid(), self.count
-
-        for persistent in (True, False):
-            dataset = Changing(int, 8)
-            dataset.__dict__["mark"] = open("/dev/null")  # nobody can compare it
-            self.addCleanup(dataset.mark.close)
-            loader = self.loader(dataset, batch_size=None, persistent_workers=persistent)
-            first = {pid for pid, _ in loader}
-            second = {pid for pid, _ in loader}
-            self.assertEqual(bool(first & second), persistent)
-
-    def test_persistent_workers_make_nothing_of_an_epoch_before_it_begins(self):
-        epoch = multiprocessing.Value("i", 0)
-        loader = self.loader(Shaped(lambda _: epoch.value, 20), batch_size=4, persistent_workers=True)
-        got = []
-        for number in range(3):
-            epoch.value = number
-            got += [set(batch.tolist()) for batch in loader]
-            time.sleep(0.2)  # enough to make batches ahead
-        self.assertEqual(got, [{0}] * 5 + [{1}] * 5 + [{2}] * 5)
-
-    def test_a_dataset_that_the_program_changes_between_epochs(self):
-        dataset = Numbers()
-        dataset.epoch = 0
-        dataset.__class__ = type("Epochs", (Numbers,), {"__getitem__": lambda self, index: (index, self.epoch)})
-        loader = self.loader(dataset, batch_size=20)
-        got = []
-        for epoch in range(3):
-            dataset.epoch = epoch
-            got += [set(batch[1].tolist()) for batch in loader]
-        self.assertEqual(got, [{0}, {1}, {2}])
-
     def test_a_killed_workers_batch_is_made_again(self):
         folder = tempfile.mkdtemp(dir=self.folder)
 
@@ -331,7 +277,7 @@ class ProcessesTest(WorkersTest):
     def test_a_sample_over_which_workers_die_fails_in_words(self):
         for end, words in ((lambda: os._exit(3), "exit code 3"), (lambda: os.kill(os.getpid(), signal.SIGSEGV), "signal 11.*File")):
             loader = self.loader(Shaped(lambda i: end() if i == 5 else i, 8), batch_size=2)
-            with self.assertRaisesRegex(penstock.DataLoss, f"(?s)sample 5 .*2 worker processes died over it.*{words}"):
+            with self.assertRaisesRegex(penstock.DataLoss, f"(?s)sample 5: 2 worker processes died over it.*{words}"):
                 list(loader)
 
     def test_a_sample_that_hangs_is_a_timeout(self):
@@ -345,26 +291,28 @@ class ProcessesTest(WorkersTest):
         loader.close()
         support.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") and "Z" not in _state(pid) for pid in pids), "the end")
 
+    def sessions(self):
+        listing = subprocess.run([support.program("penstockctl"), "--address", self.daemon.address, "-o", "json",
+                                  "sessions"], stdout=subprocess.PIPE, check=True)
+        return json.loads(listing.stdout).get("sessions", [])
+
     def test_trainers_with_one_dataset_share_what_is_made(self):
-        counted = tempfile.mkdtemp(dir=self.folder)
+        counted, go = tempfile.mkdtemp(dir=self.folder), os.path.join(self.folder, "go")
         text = ("import os, sys, time, torch\nfrom penstock.torch import DataLoader\n"
                 "class D(torch.utils.data.Dataset):\n"
                 "    def __len__(self): return 64\n"
                 "    def __getitem__(self, i):\n"
+                f"        while not os.path.exists('{go}'): time.sleep(0.01)\n"
                 f"        with open('{counted}/' + str(i), 'a') as file: file.write('x')\n"
                 "        return i\n"
                 "loader = DataLoader(D(), batch_size=4, shuffle=True, num_workers=2, timeout=60)\n"
-                "iterator = iter(loader); got = [next(iterator).tolist()]\n"
-                "print('ready', flush=True); sys.stdin.readline()\n"
-                "for batch in iterator: got.append(batch.tolist()); time.sleep(0.05)\n"
+                "got = []\n"
+                "for batch in loader: got.append(batch.tolist()); time.sleep(0.05)\n"
                 "print(got, flush=True); sys.stdin.readline()\n")
         trainers = [subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
                     for _ in range(2)]
-        for trainer in trainers:
-            self.assertEqual(trainer.stdout.readline(), "ready\n")
-        for trainer in trainers:
-            trainer.stdin.write("\n")
-            trainer.stdin.flush()
+        support.wait_until(lambda: len(self.sessions()) == 2, "two sessions")
+        open(go, "w").close()
         said = [trainer.stdout.readline() for trainer in trainers]
         for trainer in trainers:
             trainer.communicate("\n")

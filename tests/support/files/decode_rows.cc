@@ -1,5 +1,7 @@
-// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH rgb|gray ignore|apply <
-// paths, one a line
+// decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP_PROBABILITY SEED EPOCH rgb|gray ignore|apply
+// INTERPOLATION < paths, one a line
+//
+// Of whole images (GEOMETRY 3), the row is the centre, cropped by a recipe.
 //
 // Decodes each file as the sample whose number is its position in the list. Writes to standard
 // output, in the machine's byte order: fault, x, y, width, height, flip as uint32 (the draw for an
@@ -38,6 +40,13 @@ decode::Spec ParseSpec(char** argv) {
   spec.flip_probability = std::atof(argv[5]);
   if (std::strcmp(argv[8], "gray") == 0) spec.color = decode::Color::kGray;
   if (std::strcmp(argv[9], "apply") == 0) spec.exif = decode::Exif::kApply;
+  spec.interpolation = static_cast<penstock::base::Interpolation>(std::atoi(argv[10]));
+  if (spec.geometry == decode::Geometry::kWhole) {
+    penstock::augment::Step& crop = spec.recipe.steps[spec.recipe.count++];
+    crop.op = penstock::augment::Op::kCenterCrop;
+    crop.args[penstock::augment::CropArgs::kHeight] = spec.height;
+    crop.args[penstock::augment::CropArgs::kWidth] = spec.width;
+  }
   return spec;
 }
 
@@ -87,10 +96,10 @@ bool ShutIn() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 10) {
+  if (argc != 11) {
     std::fprintf(stderr,
                  "usage: decode_rows GEOMETRY HEIGHT WIDTH RESIZE FLIP SEED EPOCH rgb|gray "
-                 "ignore|apply < paths\n");
+                 "ignore|apply INTERPOLATION < paths\n");
     return 2;
   }
   const decode::Spec spec = ParseSpec(argv);

@@ -7,28 +7,60 @@
 namespace penstock::testing {
 namespace {
 
+using base::Interpolation;
+
 struct Weights {
   int first = 0;
   std::vector<int> values;  // 2²² represents 1
 };
 
-Weights WeightsFor(uint32_t in, uint32_t out, uint32_t output) {
+double Sinc(double x) { return x == 0 ? 1.0 : std::sin(x * M_PI) / (x * M_PI); }
+
+// The filter's value at a distance ≥ 0.
+double Share(Interpolation interpolation, double x) {
+  switch (interpolation) {
+    case Interpolation::kLanczos:
+      return x < 3 ? Sinc(x) * Sinc(x / 3) : 0;
+    case Interpolation::kBicubic:
+      if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+      return x < 2 ? (((x - 5) * x + 8) * x - 4) * -0.5 : 0;
+    default:
+      return x < 1 ? 1 - x : 0;
+  }
+}
+
+double Reach(Interpolation interpolation) {
+  if (interpolation == Interpolation::kLanczos) return 3;
+  return interpolation == Interpolation::kBicubic ? 2 : 1;
+}
+
+int ToFixedPoint(double share) {
+  return static_cast<int>(share * 4194304.0 + std::copysign(0.5, share));
+}
+
+Weights NearestTo(uint32_t in, uint32_t out, uint32_t output) {
   const double scale = static_cast<double>(in) / out;
-  const double reach = std::max(scale, 1.0);
+  double position = scale * 0.5;
+  for (uint32_t i = 0; i < output; ++i) position += scale;
+  return {static_cast<int>(position), {1 << 22}};
+}
+
+Weights WeightsFor(uint32_t in, uint32_t out, uint32_t output, Interpolation interpolation) {
+  if (interpolation == Interpolation::kNearest) return NearestTo(in, out, output);
+  const double scale = static_cast<double>(in) / out;
+  const double stretch = std::max(scale, 1.0);
+  const double reach = Reach(interpolation) * stretch;
   const double center = (output + 0.5) * scale;
   const int first = std::max(0, static_cast<int>(center - reach + 0.5));
   const int end = std::min(static_cast<int>(in), static_cast<int>(center + reach + 0.5));
   std::vector<double> shares;
   double total = 0;
   for (int i = first; i < end; ++i) {
-    const double distance = std::fabs((i - center + 0.5) * (1.0 / reach));
-    shares.push_back(distance < 1 ? 1 - distance : 0);
+    shares.push_back(Share(interpolation, std::fabs((i - center + 0.5) * (1.0 / stretch))));
     total += shares.back();
   }
   Weights weights{first, {}};
-  for (double share : shares) {
-    weights.values.push_back(static_cast<int>(0.5 + share / total * 4194304.0));
-  }
+  for (double share : shares) weights.values.push_back(ToFixedPoint(share / total));
   return weights;
 }
 
@@ -63,9 +95,9 @@ Image Fill(Image image, Pixel pixel) {
   return image;
 }
 
-std::vector<Weights> AllWeights(uint32_t in, uint32_t out) {
+std::vector<Weights> AllWeights(uint32_t in, uint32_t out, Interpolation interpolation) {
   std::vector<Weights> weights;
-  for (uint32_t i = 0; i < out; ++i) weights.push_back(WeightsFor(in, out, i));
+  for (uint32_t i = 0; i < out; ++i) weights.push_back(WeightsFor(in, out, i, interpolation));
   return weights;
 }
 
@@ -76,9 +108,9 @@ Image Crop(const Image& image, uint32_t x, uint32_t y, uint32_t width, uint32_t 
               [&](uint32_t i, uint32_t j, int c) { return At(image, x + i, y + j, c); });
 }
 
-Image Resize(const Image& image, uint32_t width, uint32_t height) {
-  const std::vector<Weights> across = AllWeights(image.width, width);
-  const std::vector<Weights> down = AllWeights(image.height, height);
+Image Resize(const Image& image, uint32_t width, uint32_t height, Interpolation interpolation) {
+  const std::vector<Weights> across = AllWeights(image.width, width, interpolation);
+  const std::vector<Weights> down = AllWeights(image.height, height, interpolation);
   const Image wide = Fill(Blank(width, image.height), [&](uint32_t x, uint32_t y, int c) {
     return Sum(across[x], [&](int i) { return At(image, i, y, c); });
   });

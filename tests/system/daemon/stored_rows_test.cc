@@ -63,16 +63,21 @@ class StoredRowsTest : public ::testing::Test {
 
 // ---- Refusals ----
 
-TEST_F(StoredRowsTest, ADecodingThatIsAskedForIsRefusedAndPhotographsAreDecodedByDefault) {
+TEST_F(StoredRowsTest, ADecodingIsOfImagesOfBytesAndPhotographsAreDecodedByDefault) {
   DaemonProcess daemon({.workers = 1});
-  SessionOptions decoded = Rows(images());
-  decoded.flip_probability = 0.5;
+  SessionOptions decoded = Rows(images()), tokens = Rows("synthetic:4x4x3,samples=8,classes=2");
+  for (SessionOptions* options : {&decoded, &tokens}) {
+    options->random_crop = {.height = 12, .width = 10};
+  }
 
-  const Status refused = Refusal(daemon.address(), decoded);
+  const Status refused = Refusal(daemon.address(), tokens);
 
   EXPECT_EQ(refused.code(), Code::kInvalidArgument);
-  EXPECT_THAT(refused.message(), AllOf(HasSubstr("(idx)"), HasSubstr("need no decoding")));
+  EXPECT_THAT(refused.message(), AllOf(HasSubstr("(synthetic)"), HasSubstr("need no decoding")));
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
+  const Shape gray = client.Open(decoded).OrDie().shape();
+  EXPECT_EQ(gray.height, 12u);
+  EXPECT_EQ(gray.channels, 1u);
   Session photographs = client.Open(Rows(Photographs(24), 8)).OrDie();
   EXPECT_EQ(photographs.shape().height, 224u);
 }

@@ -186,7 +186,7 @@ TEST_F(PoisonedTest, ADatasetThatKillsItsWorkersFailsAloneAndMayBeOpenedAgainLat
   }
   taker.join();
 
-  EXPECT_EQ(end.code(), Code::kUnavailable) << end.ToString();
+  EXPECT_EQ(end.code(), Code::kDataLoss) << end.ToString();
   EXPECT_THAT(end.message(), AllOf(HasSubstr("'poisoned'"), HasSubstr("max_restarts")));
   EXPECT_TRUE(daemon.Status().serving()) << daemon.Status().reason();
   const v1::ListSessionsResponse sessions = daemon.Sessions();
@@ -204,7 +204,7 @@ TEST_F(PoisonedTest, WhileItsBudgetIsSpentItIsRefusedWithTheTimeAndOthersAreNot)
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
   Session bad = client.Open(SmallRows("poisoned", 8)).OrDie();
   Delivered none;
-  ASSERT_EQ(TakeBatches(bad, 100, none).code(), Code::kUnavailable);
+  ASSERT_EQ(TakeBatches(bad, 100, none).code(), Code::kDataLoss);
 
   const Status refused = client.Open(SmallRows("poisoned", 8)).status();
 

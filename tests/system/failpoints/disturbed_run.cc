@@ -124,8 +124,12 @@ class Node {
 };
 
 DisturbedRuns::DisturbedRuns(Where where)
-    : trainee_(where == Where::kOnGpu ? "penstock-gpu-trainee" : "penstock-test-trainee") {
+    : where_(where),
+      trainee_(where == Where::kOnGpu      ? "penstock-gpu-trainee"
+               : where == Where::kInPython ? "penstock-test-python-trainee"
+                                           : "penstock-test-trainee") {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // orphans of daemons that were killed become our children
+  if (where == Where::kInPython) return;
   fs::copy(Photographs(kImages), folder_.At("photographs"), fs::copy_options::recursive);
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder_.At("photographs")))
@@ -140,6 +144,7 @@ DisturbedRuns::DisturbedRuns(Where where)
 }
 
 DaemonProcess::Options DisturbedRuns::Options() const {
+  if (where_ == Where::kInPython) return {.serves = false, .may_die = true};
   const std::string group = WeAreRoot() ? absl::StrCat(kGroup) : "";
   return {.workers = 2,
           .config = absl::StrCat(
@@ -165,9 +170,10 @@ DisturbedRuns::Got DisturbedRuns::Run(const Disturbance& disturbance) {
   PrepareState();
   Node node(Options(), disturbance, folder_, trainee_);
   Got got;
-  WatchUntilTheirEnds(node, got);
+  where_ == Where::kInPython ? WatchInPython(node, got) : WatchUntilTheirEnds(node, got);
   SeeToLeftovers(node, got);
   got.acted = node.Acted();
+  got.log = node.daemon().log();
   return got;
 }
 
@@ -187,6 +193,28 @@ void DisturbedRuns::WatchUntilTheirEnds(Node& node, Got& got) {
   got.ended = first.ended_well() && second.ended_well();
 }
 
+void DisturbedRuns::WatchInPython(Node& node, Got& got) {
+  const std::string address = node.daemon().address();
+  const auto task = [&](const char* how) {
+    return Trainee::Task{trainee_, address, "python", how};
+  };
+  Trainee first(task("state"), {folder_.At("first"), ""}, Identity{});
+  Trainee second(task("order"), {folder_.At("second"), ""}, Identity{});
+  Trainee third(task("streams"), {folder_.At("third"), ""}, Identity{});
+  const auto until = steady_clock::now() + kMostARun;
+  while (!(first.HasEnded() & second.HasEnded() & third.HasEnded()) &&
+         steady_clock::now() < until) {
+    if (node.daemon().HasEnded()) node.StartAgain();
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  got.by_state = first.Got();
+  got.in_order = second.Got();
+  got.in_streams = third.Got();
+  for (const Trainee* trainee : {&first, &second, &third})
+    for (std::string& error : trainee->Errors()) got.errors.push_back(std::move(error));
+  got.ended = first.ended_well() && second.ended_well() && third.ended_well();
+}
+
 // What a kill left is seen to, at the latest, when a daemon opens the datasets again.
 void DisturbedRuns::SeeToLeftovers(Node& node, Got& got) {
   DaemonProcess& daemon = node.daemon();
@@ -194,8 +222,10 @@ void DisturbedRuns::SeeToLeftovers(Node& node, Got& got) {
   node.BeLeftAlone();
   if (killed || !FilesLeftIn(daemon.directory()).empty()) {
     daemon.Start();
-    OneEpoch(daemon.address(), SmallRows("photographs", 8));
-    OneEpoch(daemon.address(), SmallRows("shards", 5));
+    if (where_ != Where::kInPython) {
+      OneEpoch(daemon.address(), SmallRows("photographs", 8));
+      OneEpoch(daemon.address(), SmallRows("shards", 5));
+    }
     daemon.Kill(SIGTERM);
   }
   got.left = Leftovers(daemon.directory());

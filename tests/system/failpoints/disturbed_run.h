@@ -27,8 +27,9 @@ struct Disturbance {
 std::vector<std::string> AllFailpoints();
 inline constexpr absl::string_view kOfWorkers = "worker_program.", kOfIndexers = "indexer_program.";
 
-// Where trainers take their batches. On a GPU they are the program penstock-gpu-trainee.
-enum class Where { kOnHost, kOnGpu };
+// Where trainers take their batches. On a GPU they are the program penstock-gpu-trainee; of a
+// Python dataset, in a private daemon, penstock-test-python-trainee.
+enum class Where { kOnHost, kOnGpu, kInPython };
 
 class Node;
 
@@ -40,23 +41,29 @@ class DisturbedRuns {
 
   struct Got {
     Delivered by_state, in_order;
-    bool ended = false;                // both trainers came to their ends
+    Delivered in_streams;              // of a third trainer of a Python dataset
+    std::vector<std::string> errors;   // that trainers of a Python dataset got
+    bool ended = false;                // all trainers came to their ends
     std::map<std::string, int> acted;  // how often each failpoint did
     std::string left;                  // what the daemon left behind
+    std::string log;                   // the daemon's
   };
   // In the first epoch all workers are killed, the configuration is loaded again, a quarantine is
   // cleared, a visitor makes the pool free segments, and then the daemon is asked to drain and end.
+  // Trainers of a Python dataset see to what happens there by themselves.
   Got Run(const Disturbance& disturbance);
 
  private:
   DaemonProcess::Options Options() const;
   void PrepareState();
   void WatchUntilTheirEnds(Node& node, Got& got);
+  void WatchInPython(Node& node, Got& got);
   void SeeToLeftovers(Node& node, Got& got);
   // Processes, and files of writers that are gone. Waits a moment for what is just ending.
   std::string Leftovers(const std::string& directory) const;
   std::string FilesLeftIn(const std::string& directory) const;
 
+  const Where where_;
   const std::string trainee_;  // program
   TempFolder folder_;
 };

@@ -37,11 +37,16 @@ class KillsAtFailpoints : public ::testing::Test {
   void KillAt(const std::vector<std::string>& usual);
 
   static bool NeedsGpu(const std::string& name) { return absl::StartsWith(name, "gpu."); }
-  // The failpoints that are this test's: on a GPU those of GPU delivery, elsewhere all others.
+  static bool IsInPython(const std::string& name) { return absl::StartsWith(name, "python."); }
+  // The failpoints that are this test's: on a GPU those of GPU delivery, of a Python dataset those
+  // on the way of its batches, elsewhere all others.
+  bool IsOurs(const std::string& name) const;
   std::vector<std::string> Reachable() const;
 
  private:
   void PrintUnreachable() const;
+  bool IsExpected(const std::string& error, const std::string& failpoint) const;
+  bool IsSame(const DisturbedRuns::Got& got) const;
 
   const Where where_;
   DisturbedRuns runs_;

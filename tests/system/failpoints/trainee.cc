@@ -58,4 +58,12 @@ Delivered Trainee::Got() const {
   return got;
 }
 
+std::vector<std::string> Trainee::Errors() const {
+  std::vector<std::string> errors;
+  std::ifstream file(out_);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("error ")) errors.push_back(line);
+  return errors;
+}
+
 }  // namespace penstock::testing

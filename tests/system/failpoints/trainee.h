@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/support/programs/program.h"
 #include "tests/support/programs/trainer.h"
@@ -29,8 +30,9 @@ class Trainee {
   Trainee(const Trainee&) = delete;
   Trainee& operator=(const Trainee&) = delete;
 
-  Delivered Got() const;  // so far
-  bool HasEnded();        // by itself
+  Delivered Got() const;                    // so far
+  std::vector<std::string> Errors() const;  // that it printed
+  bool HasEnded();                          // by itself
   bool ended_well() const { return ended_well_; }
 
  private:

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "server/indexer/indexers.h"
+#include "server/indexer/wire/annotations.h"
 #include "server/indexer/wire/results.h"
 #include "server/source/parse/directly.h"
 #include "tests/support/files/array_maker.h"
@@ -44,6 +45,13 @@ std::string Text(const absl::StatusOr<source::ScannedShard>& scanned) {
   if (!scanned.ok()) return scanned.status().ToString();
   AnswerInMemory answer;
   EXPECT_TRUE(PutScanned(answer, *scanned).ok());
+  return answer.bytes();
+}
+
+std::string Text(const absl::StatusOr<source::Annotations>& found) {
+  if (!found.ok()) return found.status().ToString();
+  AnswerInMemory answer;
+  EXPECT_TRUE(PutAnnotations(answer, *found).ok());
   return answer.bytes();
 }
 
@@ -136,6 +144,44 @@ TEST_F(ParsingTest, ArraysAndTokens) {
   ASSERT_TRUE(tokens.ok()) << tokens.status();
   EXPECT_EQ(tokens->format, source::TokenFormat::kRaw);
   EXPECT_EQ(tokens->extent.tokens, 5u);
+}
+
+TEST_F(ParsingTest, Annotations) {
+  const std::string good =
+      R"({"annotations": [{"id": 1, "image_id": 4, "category_id": 3, "bbox": [1, 2, 3, 4]}],
+          "images": [{"id": 4, "file_name": "a.jpg"}], "categories": [{"id": 3, "name": "cat"}]})";
+  for (const std::string& json : {good, good.substr(0, 60), std::string()}) {
+    const File file = Make("a.json", json);
+    const source::CocoSpec spec = {.annotations = file.path, .images = "/d", .contiguous = true};
+    const std::string here = Text(direct_->ReadCoco(file.foreign(), spec, {}));
+    EXPECT_EQ(Text(there_->ReadCoco(file.foreign(), spec, {})), here);
+    EXPECT_THAT(here, HasSubstr(json == good ? "cat" : "INVALID_ARGUMENT"));
+  }
+}
+
+TEST_F(ParsingTest, NotesOfManyImages) {
+  const std::string xml =
+      "<annotation><object><name>cat</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>3</xmax>"
+      "<ymax>4</ymax></bndbox></object></annotation>";
+  for (const auto& [format, good] : {std::pair(source::NoteFormat::kYolo, std::string("0 0 0 1 1")),
+                                     std::pair(source::NoteFormat::kVoc, xml)})
+    for (const std::string& text : {good, good.substr(0, good.size() - 2)}) {
+      source::NoteBatchWriter batch("dog\ncat");
+      batch.Add("/n/a", good);
+      batch.Add("/n/b", text);
+      const File file = Make("batch", batch.Finish());
+      const std::string here = Text(direct_->ReadNotes(file.foreign(), 2, format));
+      EXPECT_EQ(Text(there_->ReadNotes(file.foreign(), 2, format)), here);
+      EXPECT_EQ(here.find("INVALID_ARGUMENT: /n/b:1:") == 0, text != good) << here;
+    }
+}
+
+TEST_F(ParsingTest, Names) {
+  const File lines = Make("x.txt", "a\nb\n"), yaml = Make("x.yaml", "names: [a, b]\n");
+  EXPECT_EQ(there_->ReadNames(lines.foreign(), source::NamesFormat::kLines)->rows.size(), 2u);
+  EXPECT_EQ(there_->ReadNames(yaml.foreign(), source::NamesFormat::kYaml)->rows.size(), 2u);
+  EXPECT_EQ(there_->ReadNames(lines.foreign(), source::NamesFormat::kYaml).status(),
+            direct_->ReadNames(lines.foreign(), source::NamesFormat::kYaml).status());
 }
 
 TEST_F(ParsingTest, AnErrorInAnIndexOfMegatronIsTheSame) {

@@ -173,6 +173,7 @@ TEST_F(MetricsTest, AnOpenSessionIsSeenWithItsWindowAndItsBatches) {
   Session session = client.Open(options).OrDie();
   Batch held = session.Next().OrDie();
 
+  EXPECT_TRUE(daemon.Eventually([&] { return Value("penstock_held_batches") == 1; }));
   EXPECT_TRUE(daemon.Eventually([&] { return Value("penstock_ready_batches") == 2; }));
   EXPECT_TRUE(daemon.Eventually([&] { return Value("penstock_pool_reserved_bytes") > 0; }));
 

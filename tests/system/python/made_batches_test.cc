@@ -45,12 +45,18 @@ TEST_F(MadeBatchesTest, AnEpochIsMadeOnceInOrderByAllWorkers) {
   EXPECT_EQ(trainer_.hosts(), 1u);
 }
 
-TEST_F(MadeBatchesTest, TheNextSessionFindsTheHost) {
-  for (int epoch = 0; epoch < 3; ++epoch) {
-    Session session = trainer_.Open(trainer_.Options());
-    EXPECT_THAT(trainer_.Drain(session), SizeIs(Script::kSamples / 4));
+TEST_F(MadeBatchesTest, TheNextSessionFindsAHostThatIsKeptAndNoOther) {
+  for (const bool keep : {true, false}) {
+    const uint32_t before = trainer_.hosts();
+    SessionOptions options = trainer_.Options();
+    options.python->keep_workers = keep;
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      Session session = trainer_.Open(options);
+      EXPECT_THAT(trainer_.Drain(session), SizeIs(Script::kSamples / 4));
+    }
+    // The first one of those that are not kept is the kept one.
+    EXPECT_EQ(trainer_.hosts() - before, keep ? 1u : 2u);
   }
-  EXPECT_EQ(trainer_.hosts(), 1u);
 }
 
 TEST_F(MadeBatchesTest, TrainersShareTheirBatches) {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <thread>
@@ -23,6 +24,15 @@ using std::chrono::seconds;
 
 constexpr size_t kNumbers = 9;  // before the ids
 
+// What fills the rest of a batch.
+int FillOf(uint64_t first_id, uint64_t epoch) {
+  return static_cast<int>((first_id * 37 + epoch * 11 + 1) % 256);
+}
+
+uint64_t BytesBeforeFill(size_t ids) {
+  return sizeof(shm::PythonSlotHeader) + 8 * (kNumbers + ids);
+}
+
 void WriteMade(std::byte* slot, const BatchToMake& batch, PlaceStart at, bool raised,
                uint64_t bytes) {
   const std::array<uint64_t, kNumbers> numbers = {raised,
@@ -37,6 +47,8 @@ void WriteMade(std::byte* slot, const BatchToMake& batch, PlaceStart at, bool ra
   std::byte* into = slot + sizeof(shm::PythonSlotHeader);
   std::memcpy(into, numbers.data(), sizeof(numbers));
   std::memcpy(into + sizeof(numbers), batch.ids.data(), batch.ids.size_bytes());
+  const uint64_t before = BytesBeforeFill(batch.ids.size());
+  std::memset(slot + before, FillOf(batch.ids.front(), batch.epoch), bytes - before);
   shm::PythonSlotHeader header = {};
   header.magic = shm::kPythonSlotMagic;
   header.version = shm::kPythonSlotVersion;
@@ -59,9 +71,15 @@ bool Make(MakerWorker& worker, const BatchToMake& batch, PlaceStart at, Script& 
       ::raise(SIGKILL);
     raised = script.raise_at == id;
   }
-  const uint64_t bytes = sizeof(shm::PythonSlotHeader) + 8 * kNumbers + batch.ids.size_bytes() +
-                         (raised ? 0 : script.extra_bytes.load());
+  const uint64_t least = BytesBeforeFill(batch.ids.size());
+  const uint64_t more = script.extra_bytes + script.extra_bytes_by_id * batch.ids.front();
+  uint64_t bytes = raised ? least : least + more;
   auto room = worker.AskForRoom(bytes, seconds(10));
+  if (room.status().code() == Code::kResourceExhausted) {
+    raised = true;
+    bytes = least;
+    room = worker.AskForRoom(bytes, seconds(10));
+  }
   if (!room.ok()) return false;
   WriteMade(room->data(), batch, at, raised, bytes);
   return (raised ? worker.Raised(row - 1, bytes) : worker.Done(bytes)).ok();
@@ -136,11 +154,15 @@ MadeContent Read(const Batch& batch) {
               8 * content.ids.size());
   const std::vector<uint64_t> planned(batch.sample_ids().begin(), batch.sample_ids().end());
   EXPECT_EQ(content.ids, planned);
+  const auto fill = static_cast<std::byte>(FillOf(planned.front(), content.epoch));
+  const std::span<const std::byte> rest =
+      slot.first(header.total_bytes).subspan(BytesBeforeFill(planned.size()));
+  EXPECT_EQ(std::count(rest.begin(), rest.end(), fill), static_cast<int64_t>(rest.size()));
   return content;
 }
 
 PythonTrainer::PythonTrainer(const std::string& address, Script& script)
-    : address_(address), script_(script), client_(Client::Connect({.address = address}).OrDie()) {}
+    : address_(address), script_(script) {}
 
 PythonTrainer::~PythonTrainer() { EndHosts(); }
 
@@ -165,7 +187,16 @@ SessionOptions PythonTrainer::Options(uint32_t batch_size, uint32_t workers) con
   return options;
 }
 
-Session PythonTrainer::Open(const SessionOptions& options) { return client_.Open(options).OrDie(); }
+Session PythonTrainer::Open(const SessionOptions& options) { return TryOpen(options).OrDie(); }
+
+Result<Session> PythonTrainer::TryOpen(const SessionOptions& options) {
+  if (!client_) {
+    Result<Client> client = Client::Connect({.address = address_});
+    if (!client.ok()) return client.status();
+    client_ = *std::move(client);
+  }
+  return client_->Open(options);
+}
 
 void PythonTrainer::ForkHost(const std::string& token) {
   int life[2];

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,12 @@ struct Script {
   static constexpr uint64_t kSamples = 64;
   static constexpr uint64_t kNever = UINT64_MAX;
 
-  std::atomic<uint64_t> kill_at = kNever;      // a sample whose worker kills itself, once
-  std::atomic<uint64_t> kill_always = kNever;  // … each time
-  std::atomic<uint64_t> raise_at = kNever;     // a sample that raises an exception
-  std::atomic<uint64_t> extra_bytes = 0;       // of each batch
-  std::atomic<uint32_t> sample_ms = 0;         // how long each sample takes
+  std::atomic<uint64_t> kill_at = kNever;       // a sample whose worker kills itself, once
+  std::atomic<uint64_t> kill_always = kNever;   // … each time
+  std::atomic<uint64_t> raise_at = kNever;      // a sample that raises an exception
+  std::atomic<uint64_t> extra_bytes = 0;        // of each batch; without room for them it raises
+  std::atomic<uint64_t> extra_bytes_by_id = 0;  // … times its first sample
+  std::atomic<uint32_t> sample_ms = 0;          // how long each sample takes
   std::array<std::atomic<uint32_t>, kSamples> made = {};  // how often each was made
 
   static Script& Shared();  // a new one
@@ -50,6 +52,9 @@ class PythonTrainer {
 
   SessionOptions Options(uint32_t batch_size = 4, uint32_t workers = 2) const;
   Session Open(const SessionOptions& options);
+  Result<Session> TryOpen(const SessionOptions& options);
+  // The next session has a connection of its own.
+  void ForgetConnection() { client_.reset(); }
   // The next batch. Forks hosts when it is asked to.
   Result<Batch> Next(Session& session,
                      std::chrono::milliseconds timeout = std::chrono::seconds(30));
@@ -73,7 +78,7 @@ class PythonTrainer {
 
   const std::string address_;
   Script& script_;
-  Client client_;
+  std::optional<Client> client_;  // once a session was opened
   std::vector<ForkedHost> hosts_;
 };
 

@@ -100,6 +100,20 @@ TEST_F(PythonDeathsTest, AStreamWhoseWorkerDiedFailsTheFeedInWords) {
   EXPECT_THAT(failure.message(), HasSubstr("signal 9"));
 }
 
+TEST_F(PythonDeathsTest, StreamsThatFailedCanBeReadFromTheirBeginning) {
+  script_.kill_at = 9;
+  SessionOptions options = trainer_.Options(/*batch_size=*/1);
+  options.python->streams = 2;
+  {
+    Session session = trainer_.Open(options);
+    EXPECT_THAT(Failure(trainer_, session).message(), HasSubstr("iterate it from its beginning"));
+  }
+
+  Session again = trainer_.Open(options);
+
+  EXPECT_THAT(trainer_.Drain(again), SizeIs(Script::kSamples));
+}
+
 TEST_F(PythonDeathsTest, AWorkerThatTakesTooLongIsKilled) {
   script_.sample_ms = 3000;
   SessionOptions options = trainer_.Options();

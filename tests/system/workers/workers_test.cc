@@ -84,6 +84,46 @@ TEST(SupervisorTest, LimitsOfBytesAndPixelsHold) {
   EXPECT_EQ(coarse.OutcomeOf(0).fault, base::Fault::kTooManyPixels);
 }
 
+// The fullest recipe that fits, so that none of its steps is lost on the way.
+TEST(SupervisorTest, ARecipeReachesTheWorkerWhole) {
+  MemoryDataset dataset = SmallDataset();
+  decode::Spec spec = {.height = 32, .width = 48};
+  spec.recipe.count = augment::kMaxSteps;
+  for (augment::Step& step : spec.recipe.steps) {
+    step.op = augment::Op::kRotation;
+    step.args[augment::RotationArgs::kDegreesMin] = -2;
+    step.args[augment::RotationArgs::kDegreesMax] = 2;
+  }
+  spec.recipe.steps[augment::kMaxSteps - 1].op = augment::Op::kInvert;
+  Rig rig(dataset, {.count = 1}, 10, spec);
+
+  ASSERT_TRUE(rig.DecodeAll(10));
+
+  for (uint64_t row = 0; row < 10; ++row) {
+    WorkItem item = rig.Item(row, row);
+    EXPECT_TRUE(std::ranges::equal(rig.Row(row), rig.Expected(item)));
+    item.spec.recipe.count -= 1;
+    EXPECT_FALSE(std::ranges::equal(rig.Row(row), rig.Expected(item)));
+  }
+}
+
+TEST(SupervisorTest, AnImageOfUnfitSizeIsRefusedForItsSize) {
+  MemoryDataset dataset({MakeJpeg(31, 64, 1), MakeJpeg(32, 32, 1)});
+  decode::Spec spec = {.geometry = decode::Geometry::kWhole, .height = 32, .width = 32};
+  augment::Step& crop = spec.recipe.steps[spec.recipe.count++];
+  crop.op = augment::Op::kRandomCrop;
+  crop.args[augment::CropArgs::kHeight] = crop.args[augment::CropArgs::kWidth] = 32;
+  Rig rig(dataset, {.count = 1}, 2, spec);
+
+  rig.Submit(0, 0);
+  rig.Submit(1, 1);
+  ASSERT_TRUE(rig.RunUntilOutcomes(2));
+
+  EXPECT_EQ(rig.OutcomeOf(0).fault, base::Fault::kUnfitSize);
+  EXPECT_EQ(rig.OutcomeOf(0).kind, OutcomeKind::kRefused);
+  EXPECT_EQ(rig.OutcomeOf(1).kind, OutcomeKind::kDone);
+}
+
 // Workers do not retry reads: each failure is reported to the caller, who submits the row again.
 TEST(SupervisorTest, EachReadThatFailsIsAnOutcomeAndTheRowComesWhenItIsSubmittedAgain) {
   MemoryDataset dataset = SmallDataset();

@@ -68,6 +68,8 @@ datasets:
   - {name: three, synthetic: {samples: 9, height: 8, classes: 7}}
   - {name: four, tar: {shards: ['/a/t-{0..3}.tar', /b], image: png, label: none}}
   - {name: five, tfrecord: {shards: [/a/t-00000-of-00001], image: jpeg}}
+  - {name: six, text: 'list:/a/x.csv,label=1'}
+  - {name: seven, text: 'voc:/a/VOC2012,set=Main,split=train'}
 )",
                                                                 "p.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -103,7 +105,7 @@ datasets:
   EXPECT_EQ(catalog.offer.faults.max_quarantined_minimum, 16u);
   EXPECT_EQ(engine.row_copiers.count, 5u);
   EXPECT_EQ(catalog.max_unpacked_bytes, 6 * base::kMiB);
-  ASSERT_EQ(catalog.offer.datasets.size(), 5u);
+  ASSERT_EQ(catalog.offer.datasets.size(), 7u);
   EXPECT_EQ(catalog.offer.datasets[0].name, "one");
   EXPECT_EQ(catalog.offer.datasets[0].path, "/a/one");
   EXPECT_THAT(catalog.offer.datasets[0].groups, ::testing::ElementsAre(0, 4711));
@@ -118,6 +120,12 @@ datasets:
   EXPECT_EQ(catalog.offer.datasets[3].tar->label, "none");
   EXPECT_EQ(catalog.offer.datasets[4].path, "/a/t-00000-of-00001 image=jpeg");
   EXPECT_EQ(catalog.offer.datasets[4].tfrecord->image, "jpeg");
+  EXPECT_EQ(catalog.offer.datasets[5].name, "six");
+  EXPECT_EQ(catalog.offer.datasets[5].list->file, "/a/x.csv");
+  EXPECT_EQ(catalog.offer.datasets[5].path, "list:/a/x.csv,label=1");
+  EXPECT_EQ(catalog.offer.datasets[6].name, "seven");
+  EXPECT_TRUE(catalog.offer.datasets[6].annotated.has_value());
+  EXPECT_EQ(catalog.offer.datasets[6].path, "voc:/a/VOC2012,split=train");
   EXPECT_FALSE(catalog.any_path);
 }
 

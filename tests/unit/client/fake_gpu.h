@@ -92,6 +92,7 @@ class FakeGpu final : public Gpu {
   absl::Status Finish(const Finishing& job, Stream stream) override {
     PENSTOCK_RETURN_IF_ERROR(finishing);
     const size_t bytes = size_t{job.shape.rows} * job.shape.height * job.shape.width * 3;
+    if (finish::HasEffects(job.effects)) return FinishWithEffects(job, bytes, stream);
     if (job.synthetic) {
       Put(stream, [=] {
         const size_t labels = job.into.labels == nullptr ? 0 : job.shape.rows;
@@ -104,6 +105,21 @@ class FakeGpu final : public Gpu {
     }
     Put(stream, [=] {
       std::memcpy(job.into.images, job.rows, bytes);
+      if (job.into.labels != nullptr) std::memcpy(job.into.labels, job.labels, 8 * job.shape.rows);
+    });
+    return absl::OkStatus();
+  }
+  // The boxes are read during the call, as the real GPU does.
+  absl::Status FinishWithEffects(const Finishing& job, size_t bytes, Stream stream) {
+    const std::vector<Erasure> erasures(job.effects.erasures.begin(), job.effects.erasures.end());
+    Put(stream, [=] {
+      Effects effects = job.effects;
+      effects.erasures = erasures;
+      const std::span<std::byte> into(static_cast<std::byte*>(job.into.images),
+                                      job.into.image_bytes);
+      EXPECT_TRUE(finish::ApplyWithEffects(job.spec, effects, job.shape, {job.rows, bytes},
+                                           {job.labels, job.shape.rows}, into)
+                      .ok());
       if (job.into.labels != nullptr) std::memcpy(job.into.labels, job.labels, 8 * job.shape.rows);
     });
     return absl::OkStatus();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "client/src/core/fields.h"
+
 namespace penstock::client {
 namespace {
 
@@ -114,6 +116,53 @@ TEST(RequestTest, OtherDeliveriesNameNoGpuAndReasonsAreCut) {
   EXPECT_EQ(request.delivery(), v1::DELIVERY_PINNED);
   EXPECT_FALSE(request.has_device());
   EXPECT_EQ(request.delivery_reason().size(), 512u);
+}
+
+TEST(RequestTest, AFieldThatFollowsItsImageIsRequestedWithWhatItsKindHas) {
+  SessionOptions options;
+  options.fields = {
+      {.name = "text", .max_length = 9},
+      {.name = "mask", .target = {.kind = Target::Kind::kMask, .fill = 255}},
+      {.name = "boxes",
+       .max_length = 50,
+       .target = {.kind = Target::Kind::kBoxes,
+                  .box_format = Target::BoxFormat::kCornerAndSize,
+                  .relative = true,
+                  .min_side = 0}},
+      {.name = "points", .target = {.kind = Target::Kind::kPoints, .point_pairs = {1, 2}}}};
+
+  const v1::OpenSessionRequest request = MakeOpenRequest(options, {}, 0);
+
+  const auto& fields = request.feed().fields();
+  EXPECT_FALSE(fields[0].has_target());
+  EXPECT_EQ(fields[1].target().kind(), v1::TARGET_KIND_MASK);
+  EXPECT_EQ(fields[1].target().fill(), 255u);
+  EXPECT_FALSE(fields[1].target().has_min_side());
+  EXPECT_EQ(fields[2].target().box_format(), v1::BOX_FORMAT_CORNER_AND_SIZE);
+  EXPECT_TRUE(fields[2].target().relative());
+  EXPECT_TRUE(fields[2].target().has_min_side());
+  EXPECT_EQ(fields[2].target().min_side(), 0);
+  EXPECT_EQ(fields[3].target().point_pairs_size(), 2);
+  for (int i = 1; i < 4; ++i) {
+    EXPECT_EQ(ToTarget(fields[i].target()), options.fields[i].target);
+  }
+}
+
+TEST(RequestTest, WhatADaemonOfALaterVersionCallsAFieldIsNothingToThisOne) {
+  v1::Target later;
+  later.set_kind(static_cast<v1::TargetKind>(9));
+
+  EXPECT_EQ(ToTarget(later), Target());
+}
+
+TEST(RequestTest, ACanvasIsRequestedForWholeImages) {
+  SessionOptions options;
+  options.whole_image = WholeImage{.height = 100, .width = 200};
+  EXPECT_FALSE(MakeOpenRequest(options, {}, 0).feed().image().canvas());
+
+  options.whole_image->canvas = true;
+
+  EXPECT_TRUE(MakeOpenRequest(options, {}, 0).feed().image().canvas());
 }
 
 TEST(RequestTest, APythonDatasetsBatchesAreDescribed) {

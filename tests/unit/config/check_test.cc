@@ -178,6 +178,25 @@ TEST(ConfigCheckTest, ShardsAreAbsolutePathsAndAtLeastOne) {
               HasSubstr("tfrecord.shards[0]: got 'b'"));
 }
 
+TEST(ConfigCheckTest, ATextNamesAListAFolderOrCifarsFiles) {
+  EXPECT_THAT(
+      Refusal("datasets: [{name: a, text: 'tokens:/a.bin,length=1'}]"),
+      HasSubstr("datasets[0].text: got 'tokens:/a.bin,length=1', wanted a text that begins"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, text: 'list:a.csv'}]"),
+              HasSubstr("'a.csv' is no absolute path"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, text: 'folder:/a,label=b'}]"), HasSubstr("0 groups"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, folder: /a, text: 'cifar:/a'}]"), HasSubstr("2 kinds"));
+}
+
+TEST(ConfigCheckTest, ATextMayNameAnnotatedImages) {
+  EXPECT_THAT(Refusal("datasets: [{name: a, text: 'coco:images=/a'}]"),
+              HasSubstr("annotations= is missing"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, text: 'pairs:images=/a,masks=b'}]"),
+              HasSubstr("'masks=b' is no absolute path"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, text: 'voc:/a'}]"), HasSubstr("split= is missing"));
+  EXPECT_THAT(Refusal("datasets: [{name: a, text: 'yolo:/a'}]"), HasSubstr("not understood"));
+}
+
 TEST(ConfigCheckTest, ASyntheticDatasetsNumbersHaveLimits) {
   EXPECT_THAT(Refusal("datasets:\n  - name: a\n    synthetic:\n      samples: 0\n"),
               StartsWith("p.yaml:4: datasets[0].synthetic.samples: got 0, wanted 1 to"));

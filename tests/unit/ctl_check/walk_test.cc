@@ -81,6 +81,13 @@ TEST(WalkTest, AFileIsReadAndNotEntered) {
 
 TEST(WalkTest, ADatasetsPlaceIsItsFolderItsFirstFileOrItsPatternsFolder) {
   EXPECT_EQ(PlaceOf("folder", "/data/of, /mine {1}"), "/data/of, /mine {1}");
+  EXPECT_EQ(PlaceOf("list", "list:/data/x.csv,label=1,root=/images"), "/data/x.csv");
+  EXPECT_EQ(PlaceOf("folder", "folder:/data/x,label=(a)"), "/data/x");
+  EXPECT_EQ(PlaceOf("cifar", "cifar:/data/c,split=test"), "/data/c");
+  EXPECT_EQ(PlaceOf("pairs", "pairs:images=/data/i,masks=/data/m"), "/data/i");
+  EXPECT_EQ(PlaceOf("coco", "coco:annotations=/data/a.json,images=/data/i"), "/data/a.json");
+  EXPECT_EQ(PlaceOf("voc", "voc:/data/VOC2012,split=train"), "/data/VOC2012");
+  EXPECT_EQ(PlaceOf("yolo", "yolo:images=/data/images/train"), "/data/images/train");
   EXPECT_EQ(PlaceOf("", "/data/photos"), "/data/photos");
   EXPECT_EQ(PlaceOf("tar", "/data/a-{000..146}.tar, /data/b.tar image=png"), "/data");
   EXPECT_EQ(PlaceOf("", "/{0..9}.tar"), "/");

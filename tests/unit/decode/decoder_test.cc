@@ -33,7 +33,7 @@ std::vector<uint8_t> Expected(const std::vector<std::byte>& file, const Spec& sp
   const Placement placement = Place(spec, draw);
   const Box& box = draw.crop;
   const Image resized = testing::Resize(testing::Crop(image, box.x, box.y, box.width, box.height),
-                                        placement.x.out, placement.y.out);
+                                        placement.x.out, placement.y.out, spec.interpolation);
   const Image row = testing::Crop(resized, placement.x.first, placement.y.first, placement.x.count,
                                   placement.y.count);
   return draw.flip ? testing::Flip(row).pixels : row.pixels;
@@ -118,6 +118,18 @@ TEST_F(DecoderTest, AFileWithoutTablesIsCorruptWhateverWasDecodedBefore) {
   EXPECT_EQ(Decode(bare), Fault::kCorrupt);
   EXPECT_EQ(Decode(file), Fault::kNone);
   EXPECT_EQ(Decode(bare), Fault::kCorrupt);
+}
+
+TEST_F(DecoderTest, EveryInterpolationIsExact) {
+  for (uint32_t number = 0; number < base::kInterpolations; ++number) {
+    spec_.interpolation = static_cast<base::Interpolation>(number);
+    spec_.geometry = Geometry::kRandomResizedCrop;
+    ExpectExact(MakeJpeg(157, 119, {}));
+    ExpectExact(MakeJpeg(7, 3, {}));
+    spec_.geometry = Geometry::kResizeCenterCrop;
+    spec_.resize = 50;
+    ExpectExact(MakeJpeg(157, 119, {}));
+  }
 }
 
 class SamplingTest : public DecoderTest,

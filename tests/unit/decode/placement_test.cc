@@ -22,6 +22,13 @@ TEST(PlacementTest, ARandomCropIsResizedWhole) {
   EXPECT_TRUE(placement.flip);
 }
 
+TEST(PlacementTest, TheSpecsInterpolationIsUsedForBothGeometries) {
+  const Spec spec = {.interpolation = base::Interpolation::kLanczos};
+
+  EXPECT_EQ(Place(spec, {{0, 0, 300, 300}, false}).interpolation, spec.interpolation);
+  EXPECT_EQ(Centered(300, 300, spec).interpolation, spec.interpolation);
+}
+
 TEST(PlacementTest, TheLongerSideIsRoundedDown) {
   EXPECT_EQ(Centered(500, 375).x.out, 341u);  // 341.33
   EXPECT_EQ(Centered(500, 375).y.out, 256u);

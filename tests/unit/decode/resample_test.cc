@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <random>
 #include <string>
@@ -16,6 +17,11 @@ using penstock::testing::Crop;
 using penstock::testing::Flip;
 using penstock::testing::Image;
 using penstock::testing::Resize;
+
+using base::Interpolation;
+
+constexpr Interpolation kAllInterpolations[] = {Interpolation::kNearest, Interpolation::kLanczos,
+                                                Interpolation::kBilinear, Interpolation::kBicubic};
 
 Image RandomImage(uint32_t width, uint32_t height, uint32_t seed) {
   std::mt19937 random(seed);
@@ -74,14 +80,23 @@ class ResampleTest : public ::testing::TestWithParam<const Kernels*> {
   }
 
   void ExpectResized(uint32_t in_width, uint32_t in_height, uint32_t width, uint32_t height) {
-    const Image image = RandomImage(in_width, in_height, in_width * 31 + height);
-    const Placement placement = {
-        {}, {in_width, width, 0, width}, {in_height, height, 0, height}, false};
+    ExpectResized(RandomImage(in_width, in_height, in_width * 31 + height), width, height);
+  }
 
-    const std::vector<uint8_t> found = Resampled(resampler_, image, placement);
+  void ExpectResized(const Image& image, uint32_t width, uint32_t height) {
+    for (const Interpolation interpolation : kAllInterpolations) {
+      const Placement placement = {{},
+                                   {image.width, width, 0, width},
+                                   {image.height, height, 0, height},
+                                   false,
+                                   interpolation};
 
-    EXPECT_TRUE(found == Resize(image, width, height).pixels)
-        << in_width << "x" << in_height << " to " << width << "x" << height;
+      const std::vector<uint8_t> found = Resampled(resampler_, image, placement);
+
+      EXPECT_TRUE(found == Resize(image, width, height, interpolation).pixels)
+          << image.width << "x" << image.height << " to " << width << "x" << height
+          << ", interpolation " << static_cast<int>(interpolation);
+    }
   }
 
   Resampler resampler_{*GetParam()};
@@ -111,22 +126,58 @@ TEST_P(ResampleTest, SumsThousandsOfTapsExactly) {
   ExpectResized(20000, 1, 1, 1);
 }
 
+// Where every second pixel is black, the filters with negative weights overshoot in both
+// directions.
+TEST_P(ResampleTest, ClipsWhatOvershoots) {
+  for (const uint32_t period : {1u, 2u, 5u, 16u}) {
+    Image image{61, 47, std::vector<uint8_t>(size_t{3} * 61 * 47)};
+    for (size_t i = 0; i < image.pixels.size(); ++i) {
+      const size_t x = i / 3 % image.width, y = i / 3 / image.width;
+      image.pixels[i] = (x / period + y / period) % 2 == 0 ? 0 : 255;
+    }
+    for (const uint32_t side : {2u, 30u, 60u, 61u, 62u, 122u, 183u, 488u}) {
+      ExpectResized(image, side, 33);
+      ExpectResized(image, 33, side);
+    }
+  }
+}
+
+TEST_P(ResampleTest, HandlesExtremeSizes) {
+  for (const auto& [width, height, to_width, to_height] : {std::array{1u, 1u, 1u, 1u},
+                                                           {1u, 1u, 300u, 7u},
+                                                           {1u, 900u, 30u, 30u},
+                                                           {900u, 1u, 30u, 30u},
+                                                           {2u, 2u, 16u, 16u},
+                                                           {40u, 30u, 320u, 240u},
+                                                           {900u, 600u, 30u, 20u},
+                                                           {3000u, 2u, 2u, 90u},
+                                                           {2u, 3000u, 90u, 2u},
+                                                           {57u, 57u, 57u, 171u},
+                                                           {57u, 57u, 171u, 57u}}) {
+    ExpectResized(width, height, to_width, to_height);
+  }
+}
+
 TEST_P(ResampleTest, AFlipIsTheReverseOrder) {
   const Image image = RandomImage(301, 50, 5);
-  const Placement placement = {{}, {301, 99, 0, 99}, {50, 20, 0, 20}, true};
+  for (const Interpolation interpolation : kAllInterpolations) {
+    const Placement placement = {{}, {301, 99, 0, 99}, {50, 20, 0, 20}, true, interpolation};
 
-  const std::vector<uint8_t> found = Resampled(resampler_, image, placement);
+    const std::vector<uint8_t> found = Resampled(resampler_, image, placement);
 
-  EXPECT_TRUE(found == Flip(Resize(image, 99, 20)).pixels);
+    EXPECT_TRUE(found == Flip(Resize(image, 99, 20, interpolation)).pixels);
+  }
 }
 
 TEST_P(ResampleTest, AWindowEqualsTheSamePartOfTheWhole) {
   const Image image = RandomImage(333, 250, 6);
-  const Placement placement = {{}, {333, 170, 41, 63}, {250, 128, 7, 90}, false};
+  for (const Interpolation interpolation : kAllInterpolations) {
+    const Placement placement = {{}, {333, 170, 41, 63}, {250, 128, 7, 90}, false, interpolation};
 
-  const std::vector<uint8_t> found = Resampled(resampler_, image, placement);
+    const std::vector<uint8_t> found = Resampled(resampler_, image, placement);
 
-  EXPECT_TRUE(found == Crop(Resize(image, 170, 128), 41, 7, 63, 90).pixels);
+    EXPECT_TRUE(found == Crop(Resize(image, 170, 128, interpolation), 41, 7, 63, 90).pixels);
+  }
 }
 
 TEST_P(ResampleTest, AWindowAsksOnlyForItsInputs) {

@@ -52,6 +52,15 @@ TEST(SpecTest, AnUnknownColorOrTreatmentOfExifIsRefused) {
   EXPECT_THAT(Refusal({.exif = static_cast<Exif>(9)}), HasSubstr("got 9"));
 }
 
+TEST(SpecTest, AnUnknownInterpolationIsRefusedWithThoseThatThereAre) {
+  EXPECT_THAT(Refusal({.interpolation = static_cast<base::Interpolation>(4)}),
+              HasSubstr("interpolation: wanted nearest (0), lanczos (1), bilinear (2) or bicubic "
+                        "(3), got 4"));
+  for (uint32_t known = 0; known < base::kInterpolations; ++known) {
+    EXPECT_TRUE(Validate({.interpolation = static_cast<base::Interpolation>(known)}).ok());
+  }
+}
+
 TEST(SpecTest, ARowHasThreeBytesAPixelOrOneOfGray) {
   EXPECT_EQ(RowBytes({}), 150528u);
   EXPECT_EQ(RowBytes({.color = Color::kGray}), 50176u);

@@ -83,6 +83,20 @@ TEST(FeedBookTest, ADatasetThatIsOpenedAnewIsAnotherFeed) {
   EXPECT_NE(book.IdOf(kUser, dataset, AnySpec()), before);
 }
 
+TEST(FeedBookTest, NobodySharesAFeedThatHasEnded) {
+  FeedBook book;
+  const auto dataset = Opened();
+  const FeedId feed = book.IdOf(kUser, dataset, AnySpec());
+
+  book.End(feed);
+
+  const FeedId next = book.IdOf(kUser, dataset, AnySpec());
+  EXPECT_NE(next, feed);
+  EXPECT_EQ(book.IdOf(kUser, dataset, AnySpec()), next);
+  book.Prune({});
+  EXPECT_TRUE(book.entries().empty());
+}
+
 TEST(FeedBookTest, AnEntryStaysWhileSlotsAreKeyedByIt) {
   FeedBook book;
   const auto dataset = Opened();

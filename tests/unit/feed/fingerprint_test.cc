@@ -36,6 +36,13 @@ TEST(FingerprintTest, IsTheSameOnEveryMachineAndInEveryVersion) {
   EXPECT_EQ(Fingerprint(Spec()), 0x4baf176a38c2b717);
 }
 
+TEST(FingerprintTest, OfAnInterpolationIsTheSameInEveryVersion) {
+  FeedSpec spec = Spec();
+  spec.decoding.interpolation = base::Interpolation::kBicubic;
+
+  EXPECT_EQ(Fingerprint(spec), 0x32d97337d7a2025d);
+}
+
 FeedSpec PythonSpec(const session::PythonFeed& python) {
   FeedSpec spec = Spec();
   spec.storage = source::Storage::kMade;
@@ -60,6 +67,59 @@ TEST(FingerprintTest, OfAPythonDatasetDependsOnWhatDecidesItsBytes) {
                                   Fingerprint(PythonSpec({.replace_bad_samples = true}))};
 
   EXPECT_EQ(all.size(), 4u);
+}
+
+// Of a recipe.
+augment::Step& OneStep(FeedSpec& spec) {
+  spec.decoding.recipe.count = 1;
+  spec.decoding.recipe.steps[0].op = augment::Op::kInvert;
+  return spec.decoding.recipe.steps[0];
+}
+
+TEST(FingerprintTest, OfARecipeIsTheSameInEveryVersion) {
+  FeedSpec spec = Spec();
+  OneStep(spec);
+
+  EXPECT_EQ(Fingerprint(spec), 0xff6fad0db575a2c5);
+}
+
+TEST(FingerprintTest, StepsBehindTheRecipesEndDoNotCount) {
+  FeedSpec spec = Spec();
+  spec.decoding.recipe.steps[3].op = augment::Op::kInvert;
+
+  EXPECT_EQ(Fingerprint(spec), Fingerprint(Spec()));
+}
+
+// One field, a target.
+base::TargetSpec& OneTarget(FeedSpec& spec, base::TargetKind kind = base::TargetKind::kBoxes) {
+  spec.selection.targets = {{.kind = kind}};
+  return spec.selection.targets.front();
+}
+
+TEST(FingerprintTest, OfATargetIsTheSameInEveryVersion) {
+  FeedSpec spec = Spec();
+  OneTarget(spec) = {.kind = base::TargetKind::kPoints, .relative = 1, .pairs = 1, .pair = {1, 2}};
+
+  EXPECT_EQ(Fingerprint(spec), 0x8db5810fb91efed3);
+}
+
+TEST(FingerprintTest, PointsBehindTheLastPairDoNotCount) {
+  FeedSpec some = Spec(), more = Spec();
+  OneTarget(some) = {.kind = base::TargetKind::kPoints, .pairs = 1, .pair = {1, 2}};
+  OneTarget(more) = {.kind = base::TargetKind::kPoints, .pairs = 1, .pair = {1, 2, 7}};
+
+  EXPECT_EQ(Fingerprint(some), Fingerprint(more));
+}
+
+TEST(FingerprintTest, ACanvasAddsTheSizeOfItsImage) {
+  FeedSpec spec = Spec();
+  spec.decoding.canvas = 1;
+
+  const source::RowLayout layout = spec.Layout();
+
+  EXPECT_EQ(layout.tensors.back().name, source::kImageSize);
+  EXPECT_EQ(layout.tensors.back().type, base::DType::kInt32);
+  EXPECT_EQ(layout.tensors.back().shape, std::vector<uint32_t>{2});
 }
 
 TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
@@ -92,6 +152,40 @@ TEST(FingerprintTest, WhateverDecidesABatchsBytesChangesIt) {
       [](FeedSpec& s) { s.decoding.flip_probability = 0.5; },
       [](FeedSpec& s) { s.decoding.color = decode::Color::kGray; },
       [](FeedSpec& s) { s.decoding.exif = decode::Exif::kApply; },
+      [](FeedSpec& s) { s.decoding.interpolation = base::Interpolation::kNearest; },
+      [](FeedSpec& s) { s.decoding.interpolation = base::Interpolation::kLanczos; },
+      [](FeedSpec& s) { s.decoding.interpolation = base::Interpolation::kBicubic; },
+      [](FeedSpec& s) { s.decoding.geometry = decode::Geometry::kWhole; },
+      [](FeedSpec& s) { OneStep(s); },
+      [](FeedSpec& s) { OneStep(s).op = augment::Op::kEqualize; },
+      [](FeedSpec& s) { OneStep(s).children = 1; },
+      [](FeedSpec& s) { OneStep(s).interpolation = 2; },
+      [](FeedSpec& s) { OneStep(s).mode = 1; },
+      [](FeedSpec& s) { OneStep(s).flags = 1; },
+      [](FeedSpec& s) { OneStep(s).fill.values[0] = 1; },
+      [](FeedSpec& s) { OneStep(s).fill.values[2] = 1; },
+      [](FeedSpec& s) { OneStep(s).probability = 0.5; },
+      [](FeedSpec& s) { OneStep(s).weight = 0.5; },
+      [](FeedSpec& s) { OneStep(s).args[0] = 1; },
+      [](FeedSpec& s) { OneStep(s).args[11] = 1; },
+      [](FeedSpec& s) { OneStep(s), s.decoding.recipe.count = 2; },
+      [](FeedSpec& s) { s.decoding.canvas = 1; },
+      [](FeedSpec& s) { OneTarget(s); },
+      [](FeedSpec& s) { OneTarget(s, base::TargetKind::kMask); },
+      [](FeedSpec& s) { OneTarget(s, base::TargetKind::kPoints); },
+      [](FeedSpec& s) { OneTarget(s, base::TargetKind::kWithBoxes); },
+      [](FeedSpec& s) {
+        OneTarget(s);
+        s.selection.targets.insert(s.selection.targets.begin(), base::TargetSpec{});
+      },
+      [](FeedSpec& s) { OneTarget(s).format = base::BoxFormat::kCornerAndSize; },
+      [](FeedSpec& s) { OneTarget(s).relative = 1; },
+      [](FeedSpec& s) { OneTarget(s).fill = 1; },
+      [](FeedSpec& s) { OneTarget(s).min_side = 2; },
+      [](FeedSpec& s) { OneTarget(s).pairs = 1; },
+      [](FeedSpec& s) {
+        OneTarget(s) = {.kind = base::TargetKind::kBoxes, .pairs = 1, .pair = {0, 3}};
+      },
       [](FeedSpec& s) { s.storage = source::Storage::kRows; },
       [](FeedSpec& s) { s.storage = source::Storage::kNothing; },
       [](FeedSpec& s) {

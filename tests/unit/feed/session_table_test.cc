@@ -99,7 +99,17 @@ TEST_F(SessionTableTest, AnAccountThatIsSpentFailsItsFeedsOnce) {
   sessions_.FailAccount(feed->account, absl::UnavailableError("once more"));
 
   EXPECT_EQ(feed->failed, absl::UnavailableError("too many deaths"));
-  EXPECT_EQ(delivery(id).reason, absl::UnavailableError("too many deaths"));
+  EXPECT_EQ(delivery(id).reason, absl::DataLossError("too many deaths"));
+}
+
+TEST_F(SessionTableTest, WhatFailsASessionIsNeverThatTheDaemonIsGone) {
+  const auto feed = MakeFeed();
+  const uint64_t id = Open(kPeer, feed);
+
+  sessions_.FailFeed(*feed, absl::UnavailableError("its worker died"));
+
+  EXPECT_EQ(delivery(id).state, shm::SessionState::kFailed);
+  EXPECT_EQ(delivery(id).reason, absl::DataLossError("its worker died"));
 }
 
 TEST_F(SessionTableTest, WhoSaidOnItsPageThatItLeftIsClosedAtTheSecondLook) {

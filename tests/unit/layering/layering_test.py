@@ -31,9 +31,10 @@ class BrokenRulesTest(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn(expected, found[0])
 
-    def test_plan_and_decode_use_base_alone(self):
+    def test_plan_decode_and_augment_use_base_alone(self):
         self.assert_one({"server/plan/a.h": '#include "common/posix/fd.h"'}, "server/plan may not use")
         self.assert_one({"server/decode/a.cc": '#include "server/source/core/dataset.h"'}, "server/decode may not")
+        self.assert_one({"server/augment/a.cc": '#include "server/decode/decoder.h"'}, "server/augment may not")
 
     def test_the_parts_that_meet_in_feed_do_not_know_each_other(self):
         parts = ("source", "workers", "pool", "export")
@@ -110,7 +111,8 @@ class ThisTreeTest(unittest.TestCase):
     def test_the_daemon_does_not_contain_what_parses_files(self):
         parsers = ("source::ScanTarShard(", "source::TarWalk::", "source::ParseTarHeader(",
                    "source::WdsSamples::", "source::ParseWdsIndex(", "source::ScanRecordFile(",
-                   "source::ParseNpyHeader(", "source::ParseNpyLiteral(", "source::ParseIdxHeader(",
+                   "source::ScanList(", "source::ParseCifarBatch(", "source::ScanCoco(", "source::ScanNotes(",
+                   "source::ScanNames(", "source::ParseNpyHeader(", "source::ParseNpyLiteral(", "source::ParseIdxHeader(",
                    "source::FindTokens(", "source::MegatronIndex::Parse(", "source::Gunzip::",
                    "unpack::ParseExample(", "unpack::CountValues(")
 
@@ -138,7 +140,7 @@ class ThisTreeTest(unittest.TestCase):
             symbols = subprocess.run(["nm", "-D", "--undefined-only", program], check=True, capture_output=True,
                                      text=True).stdout
             return set(re.findall(r"\bU ((?:inflate|uncompress|gz(?:open|read)|ZSTD_|LZ4_|lzma_|BZ2_|jpeg_|png_|"
-                                  r"TIFF|WebP)\w*)", symbols))
+                                  r"TIFF|WebP|XML_)\w*)", symbols))
 
         self.assertTrue(calls(INDEXER) and calls(WORKER))  # so that the pattern is right
         self.assertEqual(calls(DAEMON), set())

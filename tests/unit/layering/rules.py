@@ -16,6 +16,9 @@ LIBRARIES = {
     "webp": re.compile(r"^webp/"),
     "tiff": re.compile(r"^tiff\w*\.h$"),
     "nanobind": re.compile(r"^nanobind/"),
+    "expat": re.compile(r"^expat\w*\.h$"),
+    "json": re.compile(r"^nlohmann/"),
+    "re2": re.compile(r"^re2/"),
     "yaml": re.compile(r"^yaml-cpp/"),
     "seccomp": re.compile(r"^seccomp\.h$"),
     "systemd": re.compile(r"^systemd/"),
@@ -32,15 +35,16 @@ MAY_USE = {
     "common/telemetry": {"common/base", "spdlog"},
     "common/cuda": {"common/base", "common/posix", "cuda"},
     "server/plan": {"common/base"},
-    "server/decode": {"common/base", "jpeg", "png", "tiff", "webp"},
+    "server/decode": {"common/base", "server/augment", "jpeg", "png", "tiff", "webp"},
+    "server/augment": {"common/base"},
     # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},
-    "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack"},
+    "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack", "expat", "json", "re2"},
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
     # The readers of samples are part of the workers' folder. They see datasets through their
     # interface, and a pure rule tells them how long to retry.
-    "server/workers": COMMON | {"common/sandbox", "server/decode", "server/unpack",
+    "server/workers": COMMON | {"server/source/core/stored_images.h", "common/sandbox", "server/decode", "server/unpack",
                                 "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
     # Hosts and their Python workers, which other processes fork.
@@ -57,7 +61,7 @@ MAY_USE = {
                              "server/session"},
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},
-    "server/rpc": COMMON | {"grpc", "protobuf", "server/session"},
+    "server/rpc": COMMON | {"grpc", "protobuf", "server/augment/recipe", "server/session"},
     "server/app": COMMON | {"common/cuda", "common/sandbox/probe/sandbox_probe.h", "grpc", "protobuf", "systemd", "yaml", "server"},
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
@@ -65,7 +69,7 @@ MAY_USE = {
     "client/python": {"client/include", "common/base/philox.h", "nanobind"},
     # The decoder in a Python process, which needs neither the client library nor a daemon.
     "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",
-                             "server/decode", "nanobind"},
+                             "server/augment/recipe", "server/decode", "nanobind"},
     "client/ctl": COMMON | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }

@@ -231,6 +231,7 @@ TEST(HostLifeTest, NoHostIsWantedOnceTheLastSessionIsGone) {
 
 TEST(HostLifeTest, AnUnusedHostEndsOnlyAfterAWhileAndASessionInTimeKeepsIt) {
   HostLife host = SuppliedByAnn();
+  host.KeepUnused(kKeepUnusedHost);
   host.SessionGone(kAnn, kStart);
   host.Tick(kStart + kKeepUnusedHost - 1ns);
   EXPECT_EQ(host.state(), HostState::kSupplying);
@@ -248,6 +249,17 @@ TEST(HostLifeTest, AnUnusedHostEndsOnlyAfterAWhileAndASessionInTimeKeepsIt) {
   host.Gone(HostEnd::kAsTold, kStart + 4 * kKeepUnusedHost);
   host.Need();
   EXPECT_TRUE(host.WantsAsk(kStart + 4 * kKeepUnusedHost));
+}
+
+TEST(HostLifeTest, AHostThatNobodyWantsKeptEndsWithTheLastSession) {
+  HostLife host = SuppliedByAnn();
+  host.SessionOpened(kBob);
+  host.SessionGone(kAnn, kStart);
+  host.Tick(kStart);
+  EXPECT_EQ(host.state(), HostState::kSupplying);
+
+  host.SessionGone(kBob, kStart);
+  EXPECT_EQ(host.state(), HostState::kEnding) << "before another session could find it";
 }
 
 // Random events against a record of who is alive.

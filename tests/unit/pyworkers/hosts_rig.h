@@ -74,7 +74,8 @@ class HostsTest : public testing::Test {
             .dataset = dataset_,
             .called = "mine",
             .account = 7,
-            .workers = workers};
+            .workers = workers,
+            .keep_host = true};
   }
   HostToken Open(uint64_t id, uint64_t peer, uint32_t workers = 1) {
     return *hosts_.SessionOpened(Session(id, peer, workers), now_);

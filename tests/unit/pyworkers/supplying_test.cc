@@ -6,6 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -107,6 +108,37 @@ TEST_F(SupplyingTest, AWorkersDeathIsTheBatchsStrikeWithItsWords) {
   EXPECT_EQ(news.deaths[0].dataset, dataset_.get());
 }
 
+TEST_F(SupplyingTest, WorkersThatEndBeforeTheyBeginABatchFailItsFeedsWithTheLastReason) {
+  for (uint32_t died = 1; died <= 6; ++died) {  // twice for each of two workers, and two more
+    EXPECT_THAT(failed_, IsEmpty());
+    host_->processes.at(0)->Die();
+    Reap(*host_, 0, 4 << 8, "bad day");
+    Pass(100ms);
+    if (died < 6) {
+      Pass(10s);
+      StartWorker(*host_, token_, 0);
+    }
+  }
+
+  ASSERT_EQ(failed_.size(), 1u);
+  EXPECT_THAT(failed_[0], HasSubstr("6 Python workers in a row ended before they began a batch"));
+  EXPECT_THAT(failed_[0], HasSubstr("exit code 4; its last words: bad day"));
+}
+
+TEST_F(SupplyingTest, WorkersThatEndBetweenBatchesDoNotFailItsFeeds) {
+  for (uint32_t died = 1; died <= 12; ++died) {
+    Submit(died);
+    Finish(worker(0));
+    Collect();
+    host_->processes.at(0)->Die();
+    Reap(*host_, 0, SIGKILL, "");
+    Pass(1s);
+    StartWorker(*host_, token_, 0);
+  }
+
+  EXPECT_THAT(failed_, IsEmpty());
+}
+
 TEST_F(SupplyingTest, AStrikeDoesNotWaitLongForAHostThatSaysNothing) {
   Submit(5);
   worker(0).Take();
@@ -175,10 +207,30 @@ TEST_F(SupplyingTest, WhenTheHostDiesItsBatchesAreLostAndAnotherTrainerIsAskedAt
   EXPECT_TRUE(MayMake());
 }
 
-TEST_F(SupplyingTest, AHostThatClosesItsConnectionIsKilled) {
+// It kills its workers before it exits.
+TEST_F(SupplyingTest, ABatchIsNotToBlameForTheDeathOfAWorkerWhoseHostEndsInOrder) {
+  Submit(5);
+  worker(0).Take();
+  host_->processes.at(0)->Die();
+  EXPECT_THAT(Collect().results, IsEmpty()) << "its host may say how it died";
+  host_->process.Die();
+
+  const MakerNews news = Collect();
+
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kLost);
+  EXPECT_EQ(news.results[0].row, std::nullopt);
+}
+
+TEST_F(SupplyingTest, AHostWhoseConnectionIsClosedHasASecondToEnd) {
   hosts_.PeerLeft(kHostPeer);
-  EXPECT_EQ(host_->process.AwaitDeath(), SIGKILL);
   EXPECT_FALSE(MayMake());
+  Pass(900ms);
+  EXPECT_FALSE(posix::IsGone(*host_->process.pidfd()));
+
+  Pass(300ms);
+
+  EXPECT_EQ(host_->process.AwaitDeath(), SIGKILL);
 }
 
 TEST_F(SupplyingTest, AnUnusedHostStaysForAWhileThenIsSentAway) {
@@ -189,11 +241,59 @@ TEST_F(SupplyingTest, AnUnusedHostStaysForAWhileThenIsSentAway) {
 
   EXPECT_THAT(closed_, ElementsAre(kHostPeer));
   hosts_.PeerLeft(kHostPeer);
+  Pass(2s);
   host_->process.AwaitDeath();
   host_->processes.clear();
   Pass(1s);
   EXPECT_THAT(hosts_.supplies(), IsEmpty());
   EXPECT_EQ(dataset_.use_count(), 1);
+}
+
+TEST_F(SupplyingTest, AHostThatNoSessionWantsKeptEndsWithTheLastOne) {
+  PythonSession other = Session(2, kOtherTrainer);
+  other.keep_host = false;
+  ASSERT_TRUE(hosts_.SessionOpened(other, now_).ok());
+  hosts_.SessionClosed(2, now_);
+  Pass(200ms);
+  EXPECT_THAT(closed_, IsEmpty()) << "the other session needs it";
+  other.id = 3;
+  looks_[3].may_ask = true;
+  hosts_.SessionClosed(1, now_);
+  ASSERT_TRUE(hosts_.SessionOpened(other, now_).ok());
+  hosts_.SessionClosed(3, now_);
+  Pass(200ms);
+
+  EXPECT_THAT(closed_, ElementsAre(kHostPeer));
+  hosts_.PeerLeft(kHostPeer);
+  Pass(2s);
+  host_->process.AwaitDeath();
+  host_->processes.clear();
+  Pass(1s);
+  EXPECT_THAT(hosts_.supplies(), IsEmpty()) << "each epoch has a supply of its own";
+}
+
+TEST_F(SupplyingTest, AHostThatIsNotKeptGetsNoMoreSessionsAndIsNotWaitedForByItsBatch) {
+  PythonSession other = Session(2, kTrainer);
+  other.keep_host = false;
+  hosts_.SessionClosed(1, now_);
+  ASSERT_TRUE(hosts_.SessionOpened(other, now_).ok());
+  Submit(5);
+  worker(0).Take();
+  hosts_.SessionClosed(2, now_);
+  other.id = 3;
+  looks_[3].may_ask = true;
+  ASSERT_TRUE(hosts_.SessionOpened(other, now_).ok());
+  Pass(200ms);
+
+  EXPECT_THAT(closed_, ElementsAre(kHostPeer)) << "although a worker has a batch";
+  EXPECT_FALSE(MayMake());
+  EXPECT_FALSE(wanted_.contains(3)) << "while the old one ends";
+  hosts_.PeerLeft(kHostPeer);
+  Pass(1500ms);
+  host_->process.AwaitDeath();
+  Pass(200ms);
+  WantRow();
+  EXPECT_EQ(wanted_[3], 1u);
 }
 
 TEST_F(SupplyingTest, TheNextSessionFindsTheHost) {
@@ -264,6 +364,32 @@ TEST_F(HostsTest, StreamsWaitForAHostAndAskForOne) {
   hosts_.GivenOut(now_);
 
   EXPECT_TRUE(host->workers.at(0)->Take().has_value());
+}
+
+TEST_F(HostsTest, WhatWaitsForAHostIsGivenBackWithTheLastSession) {
+  Open(1, kTrainer, 2);
+  ASSERT_TRUE(MayMake(/*in_stream=*/true));
+  Submit(0, Unit(0));
+  hosts_.SessionClosed(1, now_);
+
+  const MakerNews news = Collect();
+  ASSERT_EQ(news.results.size(), 1u) << "its slot is free again";
+  EXPECT_EQ(news.results[0].end, MakeEnd::kLost);
+  EXPECT_FALSE(MayMake(/*in_stream=*/true)) << "nobody would fork a host";
+}
+
+TEST_F(HostsTest, WhatWaitsForAWorkerThatIsNoLongerWantedIsGivenBack) {
+  Open(1, kTrainer, 2);
+  Open(2, kOtherTrainer, 1);
+  ASSERT_TRUE(MayMake(/*in_stream=*/true));
+  Submit(1, Unit(1));
+  hosts_.SessionClosed(1, now_);
+  EXPECT_TRUE(Collect().results.empty());
+  Open(3, kTrainer, 1);
+
+  const MakerNews news = Collect();
+  ASSERT_EQ(news.results.size(), 1u);
+  EXPECT_EQ(news.results[0].end, MakeEnd::kLost);
 }
 
 }  // namespace

@@ -140,6 +140,11 @@ INSTANTIATE_TEST_SUITE_P(
                      Center(r).set_width(224);
                    },
                    "resize"},
+        BadRequest{"CanvasOfACrop", [](auto& r) { Image(r).set_canvas(true); },
+                   "canvas: wanted true for whole images only"},
+        BadRequest{"TargetWithoutAKind",
+                   [](auto& r) { r.mutable_feed()->add_fields()->mutable_target(); },
+                   "kind is missing"},
         BadRequest{"NameTooLong", [](auto& r) { r.set_name(std::string(129, 'x')); },
                    "name: wanted at most 128 bytes, got 129"},
         BadRequest{"NameThatWouldMoveTheCursor", [](auto& r) { r.set_name("\x1b[2J"); },

@@ -91,6 +91,7 @@ class FitTest : public ::testing::Test {
 
   const testing::FakeDataset photographs_{100};
   const testing::FakeRows digits_{100, {28, 28, 1}};
+  const testing::FakeRows pairs_{100, {28, 28, 2}};  // no images
   const Noise noise_{};
   const Boxed boxed_{};
   const std::unique_ptr<const source::Dataset> made_ =
@@ -170,7 +171,9 @@ TEST_F(FitTest, EncodedSamplesAreDecodedAndOthersOnlyIfThatIsNotRequired) {
   none.decoding_mode = DecodingMode::kNone;
 
   EXPECT_THAT(Refusal(To(photographs_), none), HasSubstr("'flowers' has images"));
-  EXPECT_THAT(Refusal(To(digits_), required), HasSubstr("rows that need no decoding"));
+  EXPECT_THAT(Refusal(To(pairs_), required), HasSubstr("need no decoding"));
+  ASSERT_TRUE(Fit(To(digits_), required).ok());
+  EXPECT_EQ(required.feed.decoding.color, decode::Color::kGray);
   EXPECT_TRUE(Fit(To(digits_), as_stored).ok());
   EXPECT_TRUE(Fit(To(photographs_), as_stored).ok());
   EXPECT_TRUE(Fit(To(digits_), none).ok());

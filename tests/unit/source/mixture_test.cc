@@ -44,7 +44,8 @@ class OtherRows final : public Dataset {
 // Photographs with additional fields. Each byte is its field's number.
 class WithFields final : public Dataset {
  public:
-  explicit WithFields(std::vector<SampleField> fields) : fields_(std::move(fields)) {}
+  explicit WithFields(std::vector<SampleField> fields, std::vector<std::string> classes = {})
+      : classes_(std::move(classes)), fields_(std::move(fields)) {}
   absl::string_view kind() const override { return "with fields"; }
   uint64_t samples() const override { return 5; }
   uint64_t digest() const override { return 4; }
@@ -66,7 +67,7 @@ class WithFields final : public Dataset {
       return base::Fault::kNone;
     }
   };
-  const std::vector<std::string> classes_ = {};
+  const std::vector<std::string> classes_;
   const std::vector<SampleField> fields_;
 };
 
@@ -266,6 +267,44 @@ TEST(MixtureSourceTest, FieldsThatStandElsewhereInAPartAreFoundThere) {
   EXPECT_EQ(row, std::byte{100});
   ASSERT_TRUE(reader->Open(5).ok() && reader->ReadFields(*selection, std::span(&into, 1)).ok());
   EXPECT_EQ(row, std::byte{102});
+}
+
+// Boxes in a format, and labels.
+std::shared_ptr<const Dataset> Boxed(base::BoxFormat format, std::vector<std::string> classes) {
+  return std::make_shared<WithFields>(
+      std::vector<SampleField>{{.name = "boxes",
+                                .type = base::DType::kFloat32,
+                                .shape = {4},
+                                .variable = true,
+                                .target = {.kind = base::TargetKind::kBoxes, .format = format}},
+                               {.name = kObjectLabels,
+                                .type = base::DType::kInt64,
+                                .variable = true,
+                                .target = {.kind = base::TargetKind::kWithBoxes}}},
+      std::move(classes));
+}
+
+TEST(MixtureSourceTest, TargetsMeanTheSameInAllPartsWhateverIsRequested) {
+  using enum base::BoxFormat;
+  const auto selection = [](base::BoxFormat format, std::vector<std::string> classes,
+                            const FieldRequest& request) {
+    const auto mixed = Mix({Whole("a", Boxed(kCorners, {"cat", "dog"})),
+                            Whole("b", Boxed(format, std::move(classes)))});
+    return std::string((*mixed)->Select(std::span(&request, 1)).status().message());
+  };
+  const FieldRequest boxes = {.name = "boxes", .most = 5}, labels = {.name = "labels", .most = 5};
+  FieldRequest as_boxes = boxes, as_stored = boxes;
+  as_boxes.target = base::TargetSpec{.kind = base::TargetKind::kBoxes};
+  as_stored.as_stored = true;
+
+  EXPECT_EQ(selection(kCorners, {"cat", "dog"}, boxes), "");
+  EXPECT_EQ(selection(kCorners, {"cat", "dog"}, labels), "");
+  EXPECT_EQ(selection(kCorners, {"cat"}, boxes), "");
+  EXPECT_THAT(selection(kCenterAndSize, {"cat", "dog"}, boxes), HasSubstr("kinds of targets"));
+  EXPECT_THAT(selection(kCenterAndSize, {"cat", "dog"}, as_boxes),
+              HasSubstr("'a' and 'b' store 'boxes' in different formats"));
+  EXPECT_EQ(selection(kCenterAndSize, {"cat", "dog"}, as_stored), "");
+  EXPECT_THAT(selection(kCorners, {"cat"}, labels), HasSubstr("numbers of different classes"));
 }
 
 TEST(MixtureSourceTest, AnotherPartOrRangeIsAnotherDigest) {

@@ -21,6 +21,10 @@ RecipeField Box() {
           .lengths = 8192};
 }
 
+RecipeField Mask() {
+  return {.name = "mask", .kind = FeatureKind::kBytes, .file = true, .most = 40};
+}
+
 Recipe Whole() {
   return {.packing = SamplePacking::kExample,
           .image = "image/encoded",
@@ -50,6 +54,11 @@ TEST(RecipeTest, IsReadAsItWasWritten) {
   rows.image.clear();
   rows.samples = {10, 0, UINT64_MAX};
   EXPECT_EQ(*ReadRecipe(Written(rows)), rows);
+
+  Recipe targets = Whole();
+  targets.fields[0].per_item = 4;
+  targets.fields.push_back(Mask());
+  EXPECT_EQ(*ReadRecipe(Written(targets)), targets);
 }
 
 TEST(RecipeTest, OneThatIsCutOffAnywhereOrGoesOnIsRefused) {
@@ -103,6 +112,22 @@ TEST(RecipeTest, PackingsKindsAndTypesThatDoNotExistOrGoTogetherAreRefused) {
 
   recipe.fields[0] = {.name = "text", .kind = FeatureKind::kBytes, .variable = false, .most = 4};
   EXPECT_THAT(Refusal(recipe), HasSubstr("bytes of a fixed length"));
+}
+
+TEST(RecipeTest, FilesAreByteStringsAndItemsAreWhole) {
+  Recipe recipe = Whole();
+  recipe.fields[0] = Mask();
+  recipe.fields[0].variable = true;
+  EXPECT_THAT(Refusal(recipe), HasSubstr("a file that is no byte string"));
+  recipe.fields[0] = Box();
+  recipe.fields[0].file = true;
+  EXPECT_THAT(Refusal(recipe), HasSubstr("a file that is no byte string"));
+
+  recipe.fields[0] = Box();
+  for (const uint32_t lie : {0u, 3u, 5u}) {
+    recipe.fields[0].per_item = lie;
+    EXPECT_THAT(Refusal(recipe), HasSubstr("a part of an item"));
+  }
 }
 
 // After a header of 16 bytes comes the first field: its kind, its type and this flag.

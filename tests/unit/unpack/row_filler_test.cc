@@ -127,6 +127,43 @@ TEST_F(RowFillerTest, TheImageIsHandedBackAndItsFaultPrecedesThoseOfFields) {
   EXPECT_EQ(Fill(recipe, {Record({1, 2, 3})})->fault, Fault::kMalformed);
 }
 
+TEST_F(RowFillerTest, AFileIsHandedBackAndNotCopied) {
+  Recipe recipe = TwoFields();
+  recipe.image = "image";
+  recipe.fields[1] = {.name = "text", .kind = FeatureKind::kBytes, .file = true, .most = 4};
+
+  const auto filled = Fill(recipe, {Record({1, 2}, "a whole file")});
+
+  ASSERT_TRUE(filled.ok()) << filled.status();
+  ASSERT_EQ(filled->files.size(), 1u);
+  EXPECT_EQ(
+      std::string(reinterpret_cast<const char*>(filled->files[0].data()), filled->files[0].size()),
+      "a whole file");
+  EXPECT_THAT(std::span(memory_).first(2), ElementsAre(1, 2));
+  EXPECT_THAT(std::span(memory_).subspan(2), Each(-1));
+
+  recipe.fields[1].name = "numbers";
+  EXPECT_EQ(Fill(recipe, {Record({1, 2})})->fault, Fault::kMalformed);
+}
+
+TEST_F(RowFillerTest, ItemsOfSeveralNumbersAreCountedAndNoneIsDivided) {
+  Recipe recipe = TwoFields();
+  recipe.fields = {{.name = "numbers",
+                    .kind = FeatureKind::kInts,
+                    .type = base::DType::kInt64,
+                    .variable = true,
+                    .per_item = 2,
+                    .most = 6,
+                    .values = 0,
+                    .lengths = 96}};
+
+  EXPECT_EQ(Fill(recipe, {Record({1, 2, 3, 4})})->fault, Fault::kNone);
+  EXPECT_THAT(std::span(memory_).first(7), ElementsAre(1, 2, 3, 4, 0, 0, -1));
+  EXPECT_EQ(Text(96, 4), std::string("\2\0\0\0", 4));
+  EXPECT_EQ(Fill(recipe, {Record({1, 2, 3})})->fault, Fault::kMalformed);
+  EXPECT_EQ(Fill(recipe, {Record({1, 2, 3, 4, 5, 6, 7, 8})})->fault, Fault::kTooLong);
+}
+
 TEST_F(RowFillerTest, TheFirstSampleWithAFaultIsNamed) {
   const auto filled = Fill(TwoFields(), {Record({1, 2}), Record({3}), Record({5, 6}, "too long")});
 

@@ -163,6 +163,11 @@ TEST_F(PackedRowsTest, ARequestThatLeadsElsewhereIsRefusedAndNothingIsWritten) {
   request_.recipe_bytes = good.recipe_bytes - 1;
   EXPECT_THAT(refusal(), HasSubstr("not a recipe"));
   request_ = good;
+  for (const uint32_t lie : {1u, 16u, UINT32_MAX}) {
+    request_.more_images = lie;
+    EXPECT_THAT(refusal(), HasSubstr("further images in an input of"));
+  }
+  request_ = good;
   request_.row_bytes = decode::RowBytes(request_.spec);
   EXPECT_THAT(refusal(), HasSubstr("disagree about an image"));
   request_.row_offset = kSegmentBytes - 1;

@@ -2,8 +2,8 @@
 
 In a worker, default_collate asks torch for shared memory (UntypedStorage._new_shared) and stacks samples into it. `install`
 answers with a piece of the slot, and `slot.measure(batch, arena)` finds the tensor in its place. Nobody keeps these
-tensors: only default_collate itself gets them, and they are gone when the batch is written. Any other collate function
-gets ordinary memory, because it may keep a batch.
+tensors: only the loader's own call of default_collate gets them, and they are gone when the batch is written. Any other
+collate function gets ordinary memory, because it may keep a batch; so does a dataset that calls default_collate.
 """
 import ctypes
 
@@ -27,13 +27,17 @@ class Arena:
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(room))
         self.end = HEADER_BYTES  # bytes that are taken
 
-    def __enter__(self):
-        global _now
-        _now = self
+    def during(self, collate):
+        """The function, with its tensors in the slot."""
+        def collate_in_place(samples):
+            global _now
+            _now = self
+            try:
+                return collate(samples)
+            finally:
+                _now = None
 
-    def __exit__(self, *_):
-        global _now
-        _now = None
+        return collate_in_place
 
     def take(self, nbytes):
         """A tensor of bytes in the slot; None if there is no room."""

@@ -6,19 +6,25 @@ import warnings
 from .. import _sampling, _settings, ranks
 from .._say import say_once
 from .._substitutes import _outside
-from ..errors import InvalidArgument
+from ..errors import FailedPrecondition, InvalidArgument
+from . import seeding
 
 PREFETCH = 2  # batches for each worker, as in torch
 
 _NATIVE_ONLY = {"fields": "a sample has what the dataset returns", "range": "use torch.utils.data.Subset",
-                "row_info": "return the sample's number in the dataset"}
+                "row_info": "return the sample's number in the dataset",
+                "targets": "return them from the dataset, and keep lists in collate_fn",
+                "views": "return each view from the dataset",
+                "mix": "mix in collate_fn, as torch's DataLoader does",
+                "memory_format": "convert the batch: images.to(memory_format=torch.channels_last)"}
 
 
 def refuse_native_only(**given):
     for name, value in given.items():
         if value:
-            raise InvalidArgument(f"{name} is for datasets that Penstock reads itself, and this one is Python; "
-                                  f"{_NATIVE_ONLY[name]}")
+            raise InvalidArgument(f"{name} is for datasets that Penstock reads itself, by a name or path and with native steps alone, "
+                                  f"and Python makes the samples of this one: the dataset, a step of its transform or collate_fn is "
+                                  f"Python. Leave those out, or {_NATIVE_ONLY[name]}")
 
 
 def is_iterable(dataset):
@@ -32,6 +38,11 @@ def check_dataset(dataset):
         return
     raise InvalidArgument(f"the dataset is {type(dataset).__name__} {dataset!r:.80}; give a dataset's name, its path, "
                           "or an object with __getitem__ and __len__ (torch.utils.data.Dataset, IterableDataset)")
+
+
+def whole(number):
+    """An integer of another type, such as NumPy's, as Python's. Others as they are."""
+    return number.__index__() if hasattr(number, "__index__") and not isinstance(number, bool) else number
 
 
 def check_workers(num_workers, prefetch_factor, persistent_workers, timeout):
@@ -57,6 +68,22 @@ def _warn_of_many(num_workers):
         warnings.warn(f"This DataLoader will create {num_workers} worker processes, and this process may use {cores} "
                       "processors. Please be aware that excessive worker creation might get DataLoader running slow or even "
                       "freeze; give fewer workers if it does", stacklevel=_outside())
+
+
+_in_worker = False  # this process is a Python worker
+
+
+def note_worker():
+    global _in_worker
+    _in_worker = True
+
+
+def check_process(num_workers):
+    """As torch, whose workers are daemonic processes."""
+    if _in_worker:
+        raise FailedPrecondition(f"daemonic processes are not allowed to have children: got num_workers={num_workers} for a "
+                                 "loader in a Python worker of another loader; give num_workers=0, which makes its "
+                                 "batches in that worker")
 
 
 def check_context(context, num_workers):
@@ -103,11 +130,13 @@ def check_batching(dataset, batch_size, shuffle, sampler, batch_sampler, drop_la
 
 def place_of(dataset, sampler, batch_sampler, rank, world_size):
     """(rank, world size, the rank that a drawn order is for)"""
-    from ..sampling import WeightedSampler
+    from ..sampling import SharedOrder
     if is_iterable(dataset):
         return ranks.Rank(0, 1, "an IterableDataset divides itself"), None, None
     drawn = sampler if batch_sampler is None else batch_sampler
-    if drawn is not None and not isinstance(drawn, WeightedSampler):
+    if rank is None and world_size is None and seeding.is_making() and _sampling._share(drawn) is None:
+        rank, world_size = 0, 1  # a sample is the same on each rank, and so is what it takes from a loader of its own
+    if drawn is not None and not isinstance(drawn, SharedOrder):
         return _sampling._place(drawn, rank, world_size)
     found = ranks.find(rank, world_size)
     if found.world_size > 1 and rank is None:

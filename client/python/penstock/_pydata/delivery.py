@@ -1,76 +1,64 @@
-"""Hands a finished structure to the loop: pinned, or on a device, as torch's DataLoader and `Tensor.to` would."""
-import collections.abc
-import dataclasses
+"""Hands a finished structure to the loop: as it is, pinned, or on a device, as torch's DataLoader and `Tensor.to` do."""
+from ..errors import FailedPrecondition
+from .gpu.structure import changed
+
+
+class Delivery:
+    """Of one loader. `change`: what becomes of a tensor; None: nothing. `mover`: brings batches of other processes
+    there (gpu/moves.py); None: they are changed when the loop gets them."""
+
+    def __init__(self, change=None, method=None, arguments=(), mover=None, copier=None):
+        self._change, self._method, self._arguments = change, method, arguments
+        self._mover, self._copier = mover, copier
+
+    def ahead(self, source):
+        """The source of remote.py, with batches that are on their way when the loop asks for them."""
+        if self._mover is None:
+            return source
+        from .gpu.ahead import Ahead
+        return Ahead(source, self._mover)
+
+    def give(self, batch):
+        if self._mover is not None:
+            from .gpu.moves import Move
+            if isinstance(batch, Move):
+                return batch.give()
+        return batch if self._change is None else changed(batch, self._change, self._method, self._arguments)
+
+    def close(self):
+        if self._mover is not None:
+            self._mover.close()
+            self._copier.end()
 
 
 def of(device, pin_memory):
-    """A function from a batch to what the loop gets; None: the batch as it is."""
+    """`device`: "cpu", "auto", or one of torch's. On a GPU `pin_memory` changes nothing."""
     import torch
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device != "cpu":
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            from ..errors import FailedPrecondition
-            raise FailedPrecondition(f"device is {device!r}, but torch sees no GPU; give device='cpu', or 'auto' to "
-                                     "use one if there is one")
-        target = torch.device(device)
-        return lambda batch: changed(batch, lambda tensor: tensor.to(target, non_blocking=True), "to", (target,))
+    target = torch.device(device)
+    if target.type == "cuda":
+        return _on_gpu(torch, target)
+    if target.type != "cpu":
+        return Delivery(lambda tensor: tensor.to(target, non_blocking=True), "to", (target,))
     if pin_memory and torch.cuda.is_available():
-        return lambda batch: changed(batch, lambda tensor: tensor.pin_memory(), "pin_memory", ())
-    return None
+        from .gpu import copier, moves
+        thread = copier.Copier()
+        return Delivery(lambda tensor: tensor.pin_memory(), "pin_memory", (), moves.Pins(thread), thread)
+    return Delivery()
 
 
-def changed(value, change, method, arguments):
-    """The same structure with `change` applied to its tensors. Other objects that have `method` are asked to change
-    themselves; everything else stays."""
-    import torch
-    if isinstance(value, torch.Tensor):
-        return change(value)
-    if isinstance(value, (str, bytes)) or value is None:
-        return value
-    again = lambda part: changed(part, change, method, arguments)  # noqa: E731
-    if isinstance(value, collections.abc.Mapping):
-        return _mapping(value, again)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(again, value))
-    if isinstance(value, tuple):
-        return type(value)(map(again, value)) if type(value) is not tuple else tuple(map(again, value))
-    if isinstance(value, list):
-        return _sequence(value, again)
-    own = getattr(value, method, None)
-    if callable(own):
-        return own(*arguments)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _dataclass(value, again)
-    return value
-
-
-def _mapping(value, again):
-    import copy
-    parts = {name: again(part) for name, part in value.items()}
-    if type(value) is dict:
-        return parts
-    try:
-        other = copy.copy(value)
-        other.update(parts)
-        return other
-    except (AttributeError, TypeError):
-        return parts
-
-
-def _sequence(value, again):
-    import copy
-    parts = [again(part) for part in value]
-    if type(value) is list:
-        return parts
-    other = copy.copy(value)
-    other[:] = parts
-    return other
-
-
-def _dataclass(value, again):
-    import copy
-    other = copy.copy(value)
-    for field in dataclasses.fields(value):
-        object.__setattr__(other, field.name, again(getattr(value, field.name)))
-    return other
+def _on_gpu(torch, target):
+    if not torch.cuda.is_available():
+        raise FailedPrecondition(f"device is {str(target)!r}, but torch sees no GPU; give device='cpu', or 'auto' to "
+                                 "use one if there is one")
+    count, index = torch.cuda.device_count(), target.index
+    if index is None:
+        index = torch.cuda.current_device()
+    if index >= count:
+        raise FailedPrecondition(f"device is {str(target)!r}, but torch sees {count} of them; give one from 'cuda:0' "
+                                 f"to 'cuda:{count - 1}'")
+    from .gpu import copier, moves
+    target, thread = torch.device("cuda", index), copier.Copier()
+    return Delivery(lambda tensor: tensor.to(target, non_blocking=True), "to", (target,), moves.Device(target, thread),
+                    thread)

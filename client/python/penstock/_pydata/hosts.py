@@ -3,8 +3,8 @@
 In the trainer, `fork` starts one, and `Host` keeps it. The child runs `_main` and never returns. It forks on demand, keeps
 the dataset as it was at its own fork, and does nothing else.
 """
+import _thread
 import atexit
-import gc
 import os
 import signal
 import socket
@@ -17,24 +17,28 @@ from typing import List, Set, Tuple
 from .. import _penstock as native
 from .._say import say
 from ..errors import Error, Unavailable
+from . import process
 
 ENTER_SECONDS = 10.0
 _LOOK_SECONDS = 0.5  # how often a host looks for ended workers although nobody told it
+_MOST_LEFT = 2       # hosts that this process needs no more and that others may still need
+_FINISH_SECONDS = 0.5  # how long its workers may take to send what is in their queues
 _END_SECONDS = 2.0   # how long a host that was told to end may take
-# Those for which programs have handlers, which are of no use in a host.
-_SIGNALS = (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
 _living: Set["Host"] = set()  # hosts that are not reaped, so that no socket of theirs is closed as garbage before
+_left: List["Host"] = []  # those of them that this process needs no more, the oldest first
 _ending: List[Tuple["Host", float]] = []  # those of them that were told to end
 _turn = threading.RLock()  # of the thread that forks or reaps
+_awaits = False  # a thread reaps
 
 
 def _forget():
     """In a forked child: hosts are its parent's."""
-    global _turn
-    _turn = threading.RLock()
+    global _turn, _awaits
+    _turn, _awaits = threading.RLock(), False
     for host in _living:
         host._life.close()
     _living.clear()
+    _left.clear()
     _ending.clear()
 
 
@@ -88,18 +92,55 @@ class Host:
         except OSError:
             pass
         _ending.append((self, time.monotonic() + _END_SECONDS))
+        _await_ends()
+
+    def leave(self):
+        """This process needs it no more; other trainers with the same dataset may. The daemon ends it when none does."""
+        if not self.reap():
+            _left.append(self)
+            _await_ends()
 
 
 def reap():
     """Reaps hosts that were told to end, and kills those that did not obey."""
     now = time.monotonic()
     with _turn:
+        _left[:] = [host for host in _left if not host.reap()]
+        for host in _left[:-_MOST_LEFT]:
+            host.end()
         for each in list(_ending):
             host, deadline = each
             if not host.reap() and now > deadline:
                 os.kill(host.pid, signal.SIGKILL)
             if not host.is_there:
                 _ending.remove(each)
+
+
+def _await_ends():
+    """Reaps the hosts that end, in a thread that lasts as long as they do: a program may never use a loader again. It is
+    begun by finalizers, too, which must not use `threading`: its locks may be held where they run."""
+    global _awaits
+    with _turn:
+        if _awaits:
+            return
+        _awaits = True
+    try:
+        _thread.start_new_thread(_reap_all, ())
+    except RuntimeError:  # the process ends, or may have no more threads
+        _awaits = False
+
+
+def _reap_all():
+    global _awaits
+    pause, until = 0.001, time.monotonic() + _END_SECONDS
+    while True:
+        reap()
+        with _turn:
+            if not (_ending or (_left and time.monotonic() < until)):
+                _awaits = False
+                return
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
 
 
 def _end_all():
@@ -127,14 +168,15 @@ def _fork_host(address, token, program, work):
     _flush()
     trainer = os.pidfd_open(os.getpid())
     life, child_life = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        pid = _fork()
-    except OSError:
-        os.close(trainer)
-        raise
-    if pid == 0:
-        life.close()
-        _main(address, token, program, trainer, child_life.detach(), work)
+    with process.collecting_nothing():
+        try:
+            pid = _fork()
+        except OSError:
+            os.close(trainer)
+            raise
+        if pid == 0:
+            life.close()
+            _main(address, token, program, trainer, child_life.detach(), work)
     os.close(trainer)
     child_life.close()
     return Host(pid, life)
@@ -159,24 +201,12 @@ def _main(address, token, program, trainer, life, work):
     """Never returns."""
     status = 1
     try:
-        _become_host()
+        process.become_host()
         status = _run(address, token, program, trainer, life, work)
     except BaseException as error:
         _tell(life, f"{type(error).__name__}: {error}")
     finally:
         os._exit(status)
-
-
-def _become_host():
-    """Leaves the trainer's signals, terminal and garbage alone."""
-    signal.set_wakeup_fd(-1)
-    for number in _SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the trainer decides
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    sys.settrace(None)
-    gc.disable()
-    gc.freeze()  # what was the trainer's is not collected here
 
 
 def _tell(life, words):
@@ -202,7 +232,8 @@ def _run(address, token, program, trainer, life, work):
         try:
             wanted = host.next(_LOOK_SECONDS)
         except Error:  # the trainer or the daemon has ended, or has no use for it any more
-            del host   # ends the workers
+            host.ask_to_end(process.END, _FINISH_SECONDS)
+            del host   # kills those that are left
             return 0
         for place, start in wanted:
             words = host.make_words(place)
@@ -225,7 +256,7 @@ def _worker(host, pid, place, start, words, address, token, work):
         native.end_with_host(pid)
         work(address, token, place, start, words)
         status = 0
-    except Unavailable:  # the daemon or the host has ended
+    except (Unavailable, KeyboardInterrupt, process.Ended):  # the daemon or the host has ended
         status = 0
     except BaseException:
         import traceback

@@ -39,12 +39,11 @@ def part(loader):
     older = loader._live()
     if older is None or not older.is_live() or loader.persistent_workers:
         return
-    loader._has_parted = True
     other = object.__new__(type(loader))
     other.__dict__.update(loader.__dict__)
     other._turn, other._beside, other._parted = Turn(), None, weakref.WeakSet()
     at, states, begun, remote = loader._at, loader._states, loader._begun, loader._remote
-    loader._source = loader._plan = loader._remote = None
+    loader._source = loader._plan = loader._remote = loader._deliver = None
     loader._live = lambda: None
     loader._make_order()  # a drawn one has a place of its own
     if not begun:

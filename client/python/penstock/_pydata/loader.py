@@ -12,8 +12,9 @@ from .._base import LoaderBase
 from .._substitutes import _outside
 from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
-from . import arguments, delivery, iterating, plans, streams
+from . import arguments, delivery, iterating, limits, plans, streams
 from .attributes import Attributes
+from .connecting import Connecting
 from .images import encoded, native_samples
 from .making import Recipe
 from .raised import Local, Raised
@@ -22,7 +23,7 @@ from .sources import MapSource, StreamSource
 from .units import Listed
 
 _DROPPED = ("_source", "_plan", "_remote", "_order_of", "_deliver", "_bad", "_states", "_spare", "_beside", "_parted",
-            "_has_parted", "_placed")
+            "_placed")
 
 
 class PythonLoader(Attributes, DataLoader):
@@ -35,13 +36,17 @@ class PythonLoader(Attributes, DataLoader):
                  pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
                  reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
-                 native="auto", on_error="raise", max_batch_bytes=None):
+                 native="auto", on_error="raise", max_batch_bytes=None, memory_format=None, mix=None, views=None,
+                 targets=None):
         if isinstance(dataset, (str, os.PathLike)):
             dataset, range = native_samples.of_loader(dataset, address, range, num_workers), None
         arguments.check_dataset(dataset)
-        arguments.refuse_native_only(fields=fields, range=range, row_info=row_info)
+        arguments.refuse_native_only(fields=fields, range=range, row_info=row_info, memory_format=memory_format, mix=mix, views=views,
+                                     targets=targets)
         dtype = None if dtype is None else str(dtype).removeprefix("torch.")
         self._decoding = encoded.decoding_of(transform, dtype, layout)
+        num_workers, prefetch_factor = arguments.whole(num_workers), arguments.whole(prefetch_factor)
+        persistent_workers = bool(persistent_workers)
         prefetch = arguments.check_workers(num_workers, prefetch_factor, persistent_workers, timeout)
         arguments.check_context(multiprocessing_context, num_workers)
         arguments.check_batching(dataset, batch_size, shuffle, sampler, batch_sampler, drop_last, rank, world_size)
@@ -76,12 +81,11 @@ class PythonLoader(Attributes, DataLoader):
         self._source = None  # of batches, open at the loader's position
         self._plan = None    # what the source reads
         self._remote = None  # the daemon's side of forked workers
-        self._deliver = ()   # how batches get to the loop; (): not looked up yet
+        self._deliver = None  # how batches get to the loop (delivery.py)
         self._bad = {}       # samples that raised, with the reason; for on_error="replace"
         self._warned = 0     # how many of them were warned of, rounded up to a power of two
         self._states = None  # of an IterableDataset's streams: where the next source begins
         self._parted = weakref.WeakSet()  # copies that older iterators have (iterating.py)
-        self._has_parted = False  # there is one, or this is one
         self._beside = None  # such an iterator, not begun as this loader
         self._spare = None   # its workers
         self._placed = False  # the program has said where to go on
@@ -217,8 +221,8 @@ class PythonLoader(Attributes, DataLoader):
             taken = self._source.take()
         if taken is None or taken[2]:
             self._go(self._at.epoch + 1, 0)
-            if self._has_parted and self._remote is not None:
-                self._remote.end_session()  # else the daemon might ask it for workers that another iterator waits for
+            if self._remote is not None and not self.persistent_workers:
+                self._remote.end_epoch()
         else:
             self._goal.consumed = taken[1]
             self._goal.fingerprint = self._identity_of_epoch()
@@ -249,6 +253,7 @@ class PythonLoader(Attributes, DataLoader):
     def _begin(self):
         """Makes a source of the epoch's rest. False if this rank has no batch left."""
         at = self._goal
+        self._delivering()  # raises if there is no such device
         if self._order_of is None:
             self._source = self._stream_source(at.epoch, at.consumed)
             return True
@@ -267,7 +272,7 @@ class PythonLoader(Attributes, DataLoader):
 
     def _source_of(self, plan):
         if self.num_workers > 0:
-            return self._workers().of_plan(plan)
+            return self._delivering().ahead(self._workers().of_plan(plan))
         units = None
         if plan.entries is not None:
             units = Listed()
@@ -286,14 +291,19 @@ class PythonLoader(Attributes, DataLoader):
 
     def _stream_source(self, epoch, consumed):
         if self.num_workers > 0:
-            return self._workers().of_streams(epoch, consumed, self._states)
+            return self._delivering().ahead(self._workers().of_streams(epoch, consumed, self._states))
         _, samples, state = self._states[0] if self._states else (0, 0, None)
         return StreamSource(self._stream_recipe(), epoch, consumed, samples, state)
 
     def _workers(self):
-        from .remote import Remote
+        arguments.check_process(self.num_workers)
         if self._remote is None:
-            self._remote = iterating.spare_workers(self) or Remote(self)
+            self._remote = iterating.spare_workers(self)
+        if self._remote is None:
+            limits.check()
+            connecting = Connecting(self._settings)
+            from .remote import Remote  # takes a while, too
+            self._remote = Remote(self, connecting)
         return self._remote
 
     def _count(self):
@@ -304,9 +314,17 @@ class PythonLoader(Attributes, DataLoader):
     def _give(self, batch):
         if isinstance(batch, (Local, Raised)):
             batch.reraise()
-        if self._deliver == ():
-            self._deliver = delivery.of(self._settings.device, self.pin_memory)
-        return batch if self._deliver is None else self._deliver(batch)
+        return self._delivering().give(batch)
+
+    def _delivering(self):
+        if self._deliver is None:
+            self._deliver = delivery.of(self._open_device(), self.pin_memory)
+        return self._deliver
+
+    def _end_delivering(self):
+        deliver, self._deliver = self._deliver, None
+        if deliver is not None:
+            deliver.close()
 
     def _end_epoch(self):
         pass  # a source ends with its epoch
@@ -323,11 +341,11 @@ class PythonLoader(Attributes, DataLoader):
 
     def _changed(self):
         """An attribute was set: the next iteration heeds it."""
-        self._deliver = ()
         if self._remote is not None:
             self._leave_source()
             self._remote.close()
             self._remote = None
+        self._end_delivering()
 
     # End.
 
@@ -335,6 +353,7 @@ class PythonLoader(Attributes, DataLoader):
         for other in list(self._parted):
             other.close()
         super().close()
+        self._end_delivering()
         self._spare = None
         if self._remote is not None:
             self._remote.close()

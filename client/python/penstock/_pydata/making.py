@@ -49,7 +49,7 @@ class Making:
         if not recipe.batched:
             return self._sample(epoch, 0, ids[0] if recipe.units is None else ids, first, stand_ins, collate=True)
         if self._items is not None:
-            self.at, self.row = f"in dataset.__getitems__ for samples {_shown(ids)}", None
+            self.at, self.row = f"in dataset.__getitems__ for samples {shown(ids)}", None
             self._tell(0)
             samples = run(epoch, first, self._items, ids, operation=ITEMS)
             if encoded.exist():
@@ -57,7 +57,7 @@ class Making:
                            for row, (sample, key) in enumerate(zip(samples, ids))]
         else:
             samples = self._samples(epoch, ids, first, step, stand_ins)
-        self.at, self.row = f"in collate_fn for samples {_shown(ids)}", None
+        self.at, self.row = f"in collate_fn for samples {shown(ids)}", None
         return run(epoch, first, recipe.collate_fn, samples, operation=BATCH)
 
     def replaced(self, epoch, ids, first, step, replacing):
@@ -79,9 +79,11 @@ class Making:
                 seeds.begin(epoch, number)
                 sample = dataset[key]
                 samples.append(self._decoded(sample, epoch, number, key, True) if encoded.exist() else sample)
+            if on_row is not None:
+                on_row(len(ids))  # none
             return samples
         except BaseException:
-            self.at, self.row = f"in dataset[{_shown(ids[row])}]", row
+            self.at, self.row = f"in dataset[{shown(ids[row])}]", row
             raise
         finally:
             seeds.end()
@@ -108,7 +110,7 @@ class Making:
     def _sample(self, epoch, row, planned, number, stand_ins, collate=False):
         key, attempt = planned, 0
         while True:
-            self.at, self.row = f"in dataset[{_shown(key)}]", row
+            self.at, self.row = f"in dataset[{shown(key)}]", row
             self._tell(row)
             try:
                 sample = self._seeds.run(epoch, number, self._get, key, epoch, number, attempt == 0)
@@ -120,7 +122,7 @@ class Making:
                 continue
             if not collate:
                 return sample
-            self.at, self.row = f"in collate_fn for sample {_shown(key)}", None
+            self.at, self.row = f"in collate_fn for sample {shown(key)}", None
             return self._seeds.run(epoch, number, self.recipe.collate_fn, sample, operation=BATCH)
 
     def _tell(self, row):
@@ -137,6 +139,6 @@ def _items_of(dataset):
     return getattr(dataset, "__getitems__", None) or None
 
 
-def _shown(key):
+def shown(key):
     text = repr(key)
     return text if len(text) <= 100 else f"{text[:60]} … {text[-30:]}"

@@ -1,4 +1,5 @@
-"""Python datasets that Penstock reads itself: torchvision's ImageFolder and MNIST, if it would give the same samples.
+"""Python datasets that Penstock reads itself: torchvision's ImageFolder, MNIST, CIFAR10 and CIFAR100, if it would give the
+same samples.
 
 `native="auto"` uses that where nothing differs but the random draws of crops and flips, and says so once; "never" does
 not; "require" raises the reason why not.
@@ -11,11 +12,11 @@ from .._say import say_once
 from ..errors import Error, InvalidArgument
 from .._torch_attributes import explain
 from ..torch import DataLoader
-from . import planned, plans
+from . import joint, planned, plans
 from .arguments import PREFETCH
 
 # Arguments that only Python workers can heed.
-_ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "transform", "key",
+_ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "transform", "views", "targets", "key",
                 "max_batch_bytes")
 
 
@@ -32,23 +33,37 @@ def is_chosen(dataset, arguments, keywords):
         say_once(f"{type(dataset).__name__}: Penstock reads and transforms the files itself (native='never' has Python "
                  "do it)")
         return True
+    kind = joint.kind_of(dataset) or _kind_of(dataset)
+    if choice == "auto" and kind is not None:
+        say_once(f"{kind}: Python makes its batches: {reason}")
     if choice == "require":
         raise InvalidArgument(f"native is 'require', but Penstock cannot read this {type(dataset).__name__} as Python "
                               f"does: {reason}; leave native out, and workers in Python make its batches")
     return False
 
 
+def _checks():
+    return {"ImageFolder": _folder, "MNIST": _mnist, "CIFAR10": _cifar, "CIFAR100": _cifar}
+
+
+def _kind_of(dataset):
+    """The name of a dataset's class that Penstock may read itself; None for others."""
+    kind = type(dataset)
+    return kind.__name__ if kind.__name__ in _checks() and kind.__module__.startswith("torchvision.datasets") else None
+
+
 def _why_not(dataset, given):
     """Why the native path would differ; None if it would not."""
+    if joint.kind_of(dataset) is not None:
+        return joint.why_not(dataset)
     for name in _ONLY_PYTHON:
         if given.get(name) is not None:
             return f"{name} is given"
     if given.get("batch_size", 1) is None:
         return "batch_size is None"
-    kind = type(dataset)
-    check = {"ImageFolder": _folder, "MNIST": _mnist}.get(kind.__name__)
-    if check is None or not kind.__module__.startswith("torchvision.datasets"):
-        return "it is neither torchvision's ImageFolder nor its MNIST"
+    check = _checks().get(_kind_of(dataset))
+    if check is None:
+        return "it is neither torchvision's ImageFolder nor its MNIST, CIFAR10 or CIFAR100"
     if dataset.target_transform is not None:
         return "it has a target_transform"
     both = dataset.transforms
@@ -68,7 +83,7 @@ def _folder(dataset, given, plan):
         return "it chooses files by is_valid_file"
     if not plan.has_geometry:
         return "its transform gives images of different sizes"
-    found = _described(dataset.root, dataset, given)
+    found = _described(_path_of(dataset), dataset, given)
     if list(found.classes) != list(dataset.classes) or len(found) != len(dataset.samples):
         return f"Penstock finds {len(found)} samples of {len(found.classes)} classes there"
     for (path, label), (own, own_label) in zip(found.samples, dataset.samples):
@@ -83,21 +98,40 @@ def images_of(dataset):
 
 
 def _mnist(dataset, given, plan):
-    if plan.has_geometry or plan.flip or plan.gray:
-        return "its transform does more than to convert and to normalise"
+    if plan.gray:
+        return "its transform makes gray images of gray ones"
     with open(images_of(dataset), "rb") as file:
         same = file.read()[16:] == dataset.data.numpy().tobytes()
     if not same:
         return f"its data is not that of {images_of(dataset)}"
-    found = _described(images_of(dataset), dataset, given)
+    found = _described(_path_of(dataset), dataset, given)
     if found.targets != dataset.targets.tolist():
         return "its targets are not those of its file"
     return None
 
 
+def _cifar(dataset, given, plan):
+    stored = type(dataset)(dataset.root, train=dataset.train)
+    if stored.data.tobytes() != dataset.data.tobytes() or stored.targets != list(dataset.targets):
+        return "its data is not that of its files"
+    found = _described(_path_of(dataset), dataset, given)
+    if found.targets != stored.targets or list(found.classes) != list(stored.classes):
+        return "its targets are not those of its files"
+    return None
+
+
+def _path_of(dataset):
+    """What a loader of names and paths takes for it."""
+    kind = type(dataset).__name__
+    if kind.startswith("CIFAR"):
+        folder = os.path.abspath(os.path.join(dataset.root, dataset.base_folder))
+        return f"cifar:{folder},split={'train' if dataset.train else 'test'}"
+    return os.path.abspath(dataset.root if kind == "ImageFolder" else images_of(dataset))
+
+
 def _described(path, dataset, given):
     """The dataset as the daemon sees it."""
-    return DataLoader(os.path.abspath(path), transform=dataset.transform, address=given.get("address", "")).dataset
+    return DataLoader(path, transform=dataset.transform, address=given.get("address", "")).dataset
 
 
 def _told(name):
@@ -117,8 +151,7 @@ class NativeLoader(DataLoader):
             given.pop(name, None)  # the daemon's own workers decode
         _settings.one_of(on_error, ("raise", "replace"), "on_error")
         prefetch = PREFETCH if prefetch_factor is None else _settings.positive(prefetch_factor, "prefetch_factor")
-        path = dataset.root if type(dataset).__name__ == "ImageFolder" else images_of(dataset)
-        super().__init__(os.path.abspath(path), transform=dataset.transform, fail_on_bad_sample=on_error == "raise",
+        super().__init__(_path_of(dataset), transform=dataset.transform, fail_on_bad_sample=on_error == "raise",
                          prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)), **given)
         self._given_dataset, self._told = dataset, told
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
 from ..errors import FailedPrecondition, InvalidArgument
-from ..sampling import ShuffleWindow, WeightedSampler
+from ..sampling import SharedOrder, ShuffleWindow
 from .order import Given, Sequential, Shuffled, Windowed
 from .share import Share
 
@@ -121,7 +121,7 @@ class DrawnOrder:
     def _draw(self, epoch):
         """(keys, rest): all keys and None; or some and an iterator over the others, if the sampler is longer than it says
         or says nothing."""
-        if isinstance(self._sampler, WeightedSampler):
+        if isinstance(self._sampler, SharedOrder):
             return self._sampler.draw(epoch).tolist(), None
         drawn = iter(self._sampler)
         try:

@@ -60,15 +60,29 @@ class Local:
             del error
 
 
-def in_torchs_words(error, timeout):
-    """The daemon's error with torch's words before it, which programs may look for."""
-    text, words = str(error), None
+_DATASET = re.compile(r"(?: of|dataset) 'python:[^']*'")
+_BATCH = re.compile(r"the batch (?:of \d+ samples )?that begins with sample (\d+)"
+                    r"(?:, and is not within a sample: it begins or collates it)?")
+_MEMORY = ("signal 9 mostly means that memory ran out, of the machine or of a container or job; look at its log, and use fewer "
+           "workers (num_workers={}), smaller batches or samples, or more memory")
+
+
+def in_torchs_words(error, timeout, workers, batch=None):
+    """The daemon's error with torch's words before it, which programs may look for. `batch`: a function that describes a
+    batch by its number, if the daemon counts batches."""
+    text = _DATASET.sub(lambda match: "" if match[0].startswith(" of") else "the dataset", str(error))
+    if batch is not None:
+        text = _BATCH.sub(lambda match: batch(int(match[1])), text)
     if isinstance(error, TimeoutError) and timeout:
-        words = f"DataLoader timed out after {timeout:g} seconds"
+        text = (f"DataLoader timed out after {timeout:g} seconds: {text}; give a longer timeout (timeout={timeout:g}) if "
+                "batches may take that long")
     elif "worker processes died over it" in text:
-        signal = re.search(r"killed by signal \d+ \(([^)]*)\)", text)
-        words = f"DataLoader worker is killed by signal: {signal[1]}" if signal else "DataLoader worker exited unexpectedly"
-    return error if words is None else type(error)(f"{words}: {text}")
+        signal = re.search(r"killed by signal (\d+) \(([^)]*)\)", text)
+        if signal is not None and signal[1] == "9":
+            text = f"{text.rpartition('; look for')[0] or text}; {_MEMORY.format(workers)}"
+        words = "exited unexpectedly" if signal is None else f"is killed by signal: {signal[2]}"
+        text = f"DataLoader worker {words}: {text}"
+    return error if text == str(error) else type(error)(text)
 
 
 class Ended(NamedTuple):

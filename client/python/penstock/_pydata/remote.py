@@ -1,31 +1,43 @@
 """Batches that forked workers make: the daemon's session, and the host that this process forks when the daemon asks."""
-import threading
+import time
 import uuid
 import weakref
+from typing import Set
 
 from .. import _feed
 from .. import _penstock as native
 from .. import __version__
 from .._patience import Opening, while_gone
-from .._say import _logger
-from ..errors import DataLoss, DeadlineExceeded, FailedPrecondition, Internal, PermissionDenied, Unavailable
+from .._say import _logger, say
+from ..errors import DataLoss, DeadlineExceeded, FailedPrecondition, PermissionDenied, ResourceExhausted, Unavailable
 from . import hosts, identity, slot, worker
+from .connecting import Connecting
+from .identity import modes
+from .making import shown
 from .order import Given
-from .raised import Ended, Raised, in_torchs_words
+from .raised import in_torchs_words
 from .seeding import Seeds
+from .sources import NOT_YET, RemoteMapSource, RemoteStreamSource
 from .units import ANY_EPOCH, Board
 
 _ENDLESS = 1 << 40  # units of an epoch whose end is not known
+_LONG_LOOK_SECONDS = 0.5  # at a dataset, before it is said
+_long_looks: Set[str] = set()  # of datasets of these classes, which were said
 _REMAINDERS = _feed._REMAINDERS
+
+
+def _nothing():
+    """A weak reference to nothing."""
 
 
 class Remote:
     """Of one loader. `of_plan` and `of_streams` return sources (sources.py)."""
 
-    def __init__(self, loader):
+    def __init__(self, loader, connecting=None):
+        """`connecting`: with these settings, begun already."""
         self.serve(loader)
         self._client = self._session = self._host = None
-        self._connecting = None  # while there is no client yet
+        self._connecting = connecting  # while there is no client yet
         self._served = False    # a daemon has opened a session, so it may come back
         self._id = None         # of the dataset, hexadecimal
         self._identity = None   # what the host's dataset was when it was forked; None: nobody can compare
@@ -33,7 +45,8 @@ class Remote:
         self._is_private = False  # the lists change from epoch to epoch, so the id is this loader's alone
         self._work = None       # what they do
         self._forked = 0        # hosts for this id
-        self._streaming = None  # the source of an IterableDataset's batches
+        self._modes = None      # of this thread when the id was chosen, which hosts are forked in
+        self._streaming = _nothing  # weak reference to the source of an IterableDataset's batches, which holds this object
 
     def serve(self, loader):
         """`loader` takes the batches from now on. It keeps this object alive, not the reverse."""
@@ -51,14 +64,14 @@ class Remote:
         persistent = self._loader.persistent_workers
         self.end_session()
         self._prepare()
-        self._streaming = None
+        self._streaming = _nothing
         entries = self._listed(plan)
         if entries is not None:
             self._list(plan, entries)
         elif not (persistent and self._id is not None and self._board is None):
             self._choose(plan, None)
         self._open(self._options_of(plan))
-        return _MapSource(self, plan)
+        return RemoteMapSource(self, plan)
 
     def of_streams(self, epoch, consumed, states):
         """`states`: [(next unit, samples, state)] of each stream; None: from the beginning."""
@@ -72,7 +85,8 @@ class Remote:
             self._board = Board()
             self._work = worker.Work(count, loader.dataset, loader.worker_init_fn, loader._settings.seed,
                                      streams=loader._stream_recipe(), begins=self._board)
-        source = self._streaming = _StreamSource(self, epoch, consumed, begins)
+        source = RemoteStreamSource(self, epoch, consumed, begins)
+        self._streaming = weakref.ref(source)
         self._board.write(epoch, 0, begins)
         self._open(self._stream_options(epoch, source.unit))
         return source
@@ -80,18 +94,21 @@ class Remote:
     def _prepare(self):
         """Begins what takes time: a private daemon may have to start, while this thread looks at the dataset."""
         if self._client is None:
-            self._connecting = _Connecting(self._loader._settings)
+            self._connecting = self._connecting or Connecting(self._loader._settings)
             Seeds(0)  # imports what each worker would import for itself
 
     # Which dataset it is for the daemon.
 
     def _choose(self, plan, board):
         """An id for the dataset as it is now, and what its workers do."""
+        self._modes = modes.now()
+        begun = time.monotonic()
         found = self._identify(plan)
+        _say_if_long(time.monotonic() - begun, self._loader)
         if found.digest is None:
             self._choose_random(found.reason)
         elif found.digest != self._identity:
-            self._leave_host()
+            self._leave_host(is_shared=True)
             self._id, self._identity = found.digest, found.digest
         if board is None:
             self._board = None
@@ -101,7 +118,8 @@ class Remote:
     def _identify(self, plan):
         """All that decides a batch's bytes, beside its place in the order."""
         loader, recipe = self._loader, self._loader._recipe(plan, None)
-        ours = dict(batched=loader._batched, given_by=plan.given_by, entries=self._listed(plan), seed=recipe.seed,
+        epoch = None if loader.persistent_workers else plan.epoch  # else each epoch has workers of its own, as torch's
+        ours = dict(epoch=epoch, batched=loader._batched, given_by=plan.given_by, entries=self._listed(plan), seed=recipe.seed,
                     decoding=recipe.decoding, samples=recipe.samples, replaces=loader._replaces)
         if loader._key is not None:
             return identity.identify_key(loader._key, **ours)
@@ -111,6 +129,7 @@ class Remote:
     def _choose_random(self, reason):
         self._leave_host()
         _logger.debug("batches are not shared with other trainers: %s", reason)
+        self._modes = modes.now()
         self._id, self._identity = uuid.uuid4().hex, None
 
     def _listed(self, plan):
@@ -153,6 +172,7 @@ class Remote:
         python.workers, python.timeout = self._loader.num_workers, settings.timeout
         python.max_batch_bytes, python.digest = self._loader._max_batch_bytes, self._loader._static()
         python.replace_bad_samples = self._loader._replaces
+        python.keep_workers = bool(self._loader.persistent_workers)
         options.python = python
         return options
 
@@ -206,26 +226,54 @@ class Remote:
                 return self._client.open(options)
 
         errors = Opening(self._served, _feed.is_addressed(settings))
-        self._session = while_gone(attempt, settings.reconnect, lambda error: errors.may_pass(error, self._client))
+        try:
+            self._session = while_gone(attempt, settings.reconnect, lambda error: errors.may_pass(error, self._client))
+        except FailedPrecondition as error:
+            raise self._in_words(error) from None
         self._served = True
 
-    def take(self):
-        """(structure, (epoch, step, first, rows, …)) of the next batch; None at the end."""
+    def take(self, wait=True):
+        """(structure, (epoch, step, first, rows, …)) of the next batch; None at the end. Without `wait`: NOT_YET if it is
+        not there."""
         timeout = self._loader._settings.timeout or None
         while True:
             hosts.reap()
             try:
-                taken = while_gone(lambda: self._session.take_made(timeout), self._loader._settings.reconnect,
-                                   lambda error: isinstance(error, Unavailable))
-            except (DeadlineExceeded, DataLoss) as error:
-                raise in_torchs_words(error, timeout) from None
+                taken = self._taken(timeout) if wait else self._taken_now()
+            except (DeadlineExceeded, DataLoss, FailedPrecondition, ResourceExhausted) as error:
+                raise self._in_words(error) from None
+            if taken is NOT_YET:
+                return NOT_YET
             if taken != native.HOST_WANTED:
                 break
-            self._fork()
+            with modes.within(self._modes):
+                self._fork()
         if taken is None:
             return None
         buffer, step, _ = taken
         return slot.read(buffer), step
+
+    def _in_words(self, error):
+        loader, plan, streaming = self._loader, self._loader._plan, self._streaming()
+        batch = None
+        if streaming is not None:
+            def batch(number):
+                return f"batch {number} (stream {number % len(streaming.begins)})"
+        elif plan is not None and plan.entries is not None:
+            def batch(number):
+                at = number - plan.base
+                return f"batch {number}" + (f", samples {shown(plan.entries[at])}" if 0 <= at < len(plan.entries) else "")
+        return in_torchs_words(error, loader._settings.timeout, loader.num_workers, batch)
+
+    def _taken(self, timeout):
+        return while_gone(lambda: self._session.take_made(timeout), self._loader._settings.reconnect,
+                          lambda error: isinstance(error, Unavailable))
+
+    def _taken_now(self):
+        try:
+            return self._session.take_made(0.0)
+        except (DeadlineExceeded, Unavailable):  # a call that waits also waits for a daemon that went away
+            return NOT_YET
 
     def stats(self):
         return {} if self._session is None else self._session.stats()
@@ -237,8 +285,9 @@ class Remote:
             self._check_unchanged()
         if self._host is not None:
             self._host.end()
-        if self._streaming is not None:
-            self._board.write(self._streaming.epoch, 0, self._streaming.begins)
+        streaming = self._streaming()
+        if streaming is not None:
+            self._board.write(streaming.epoch, 0, streaming.begins)
         token, session = self._session.host_token, self._session
         try:
             program = f"{_feed.program_name()}/{__version__}"
@@ -256,12 +305,19 @@ class Remote:
                                      "the rest of the epoch would be made from another dataset; do not change it "
                                      "within an epoch")
 
-    def _leave_host(self):
+    def _leave_host(self, is_shared=False):
         host, self._host, self._forked, self._work, self._is_private = self._host, None, 0, None, False
-        if host is not None:
+        if host is not None and is_shared and self._identity is not None:
+            host.leave()
+        elif host is not None:
             host.end()
 
     # End.
+
+    def end_epoch(self):
+        """Its workers are of no use any more, except to other trainers that are in the epoch."""
+        self.end_session()
+        self._leave_host(is_shared=True)
 
     def end_session(self):
         session, self._session = self._session, None
@@ -282,76 +338,12 @@ class Remote:
             self._host.end()
 
 
-class _Connecting:
-    """Connects in a thread of its own, which has ended when `client` has returned or raised."""
-
-    def __init__(self, settings):
-        self._settings, self._client, self._error = settings, None, None
-        self._thread = threading.Thread(target=self._connect, name="penstock-connect", daemon=True)
-        self._thread.start()
-
-    def _connect(self):
-        try:
-            self._client = _feed.connect(self._settings)
-        except BaseException as error:
-            self._error = error
-
-    def client(self):
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._client
-
-
-class _MapSource:
-    def __init__(self, remote, plan):
-        self._remote, self._plan, self._step, self._steps = remote, plan, 0, plan.share.steps()
-
-    def take(self):
-        if self._step == self._steps:
-            return None
-        taken = self._remote.take()
-        expected = self._plan.share.at(self._step)
-        if taken is None or tuple(taken[1][2:4]) != expected[:2]:
-            raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows "
-                           f"{expected}")
-        self._step += 1
-        return taken[0], self._plan.base + expected.consumed, self._step == self._steps and not self._plan.more
-
-    def close(self):
-        """The session stays: the next epoch's source may go on with it."""
-
-
-class _StreamSource:
-    """Batch `unit` comes from stream `unit` mod W; a stream that ended answers with Ended from then on."""
-
-    def __init__(self, remote, epoch, consumed, begins):
-        self._remote, self.epoch, self._consumed = remote, epoch, consumed
-        self.begins = list(begins)  # (next unit, samples, state) of each stream; samples None: it has ended
-        self.unit = min(unit for unit, _, _ in begins)
-
-    def take(self):
-        while any(samples is not None for _, samples, _ in self.begins):
-            taken = self._remote.take()
-            if taken is None:
-                raise Internal("the daemon gave the end of an epoch that has none")
-            batch, stream = taken[0], self.unit % len(self.begins)
-            self.unit += 1
-            following = self.unit - 1 + len(self.begins)
-            if isinstance(batch, Ended):
-                self.begins[stream] = following, None, None
-                continue
-            self._consumed += 1
-            if isinstance(batch, Raised):
-                self.begins[stream] = following, *self.begins[stream][1:]
-                return batch, self._consumed, False
-            self.begins[stream] = following, batch.samples, batch.state
-            return batch.batch, self._consumed, all(samples is None for _, samples, _ in self.begins)
-        return None
-
-    def states(self):
-        """Where each stream goes on; None if the dataset cannot tell."""
-        return None if any(samples and state is None for _, samples, state in self.begins) else list(self.begins)
-
-    def close(self):
-        self._remote.end_session()
+def _say_if_long(seconds, loader):
+    """Comparing a dataset of many objects is worth its time only if it is shared."""
+    kind = type(loader.dataset).__name__
+    if seconds < _LONG_LOOK_SECONDS or kind in _long_looks:
+        return
+    _long_looks.add(kind)
+    often = "once" if loader.persistent_workers else "before each epoch"
+    say(f"comparing the dataset {kind} with those of other trainers takes {seconds:.1f} s, "
+        f"{often}; give key='…', your word that all loaders with that key make the same batches, and it is not looked at")

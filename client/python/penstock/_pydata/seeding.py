@@ -69,6 +69,17 @@ def rng():
     return _generator
 
 
+def is_making():
+    """Whether this process makes a sample, a batch, or a worker ready. Its code may use loaders of its own."""
+    return _bits is not None
+
+
+def forget_sample():
+    """For a forked worker: the sample in which the trainer forked it is not its own."""
+    global _bits, _generator
+    _bits = _generator = None
+
+
 class Seeds:
     """Makes samples under their own seeds. One for each worker, used by one thread at a time."""
 
@@ -79,6 +90,7 @@ class Seeds:
         self._known = set()
         self._modules = 0  # length of sys.modules when generators were last looked for
         self._seed = self._seed_one_by_one
+        self._outer = []   # what `with` found, the last one last
 
     def run(self, epoch, number, make, *arguments, operation=SAMPLE):
         """What make(*arguments) returns, or raises. FailedPrecondition: a sample is being made already; the generators are
@@ -113,19 +125,25 @@ class Seeds:
             generator.seed(bits)
 
     def __enter__(self):
-        """Keeps the generators' states until the end of the `with`, for programs that use them for something else. Another
-        thread that makes samples waits."""
-        self._held = _turn
-        self._held.acquire()
+        """Keeps the generators' states until the end of the `with`, for programs that use them for something else: also a
+        sample that takes batches of another loader, whose samples are made within it. Another thread that makes samples
+        waits."""
+        global _bits, _generator
+        held = _turn
+        held.acquire()
         if len(sys.modules) != self._modules:
             self._look_for_generators()
-        self._saved = [(generator, generator.save()) for generator in self._all]
+        saved = [(generator, generator.save()) for generator in self._all]
+        self._outer.append((held, _bits, _generator, saved))
+        _bits = _generator = None
         return self
 
     def __exit__(self, *_):
-        for generator, saved in self._saved:
-            generator.restore(saved)
-        self._held.release()
+        global _bits, _generator
+        held, _bits, _generator, saved = self._outer.pop()
+        for generator, state in saved:
+            generator.restore(state)
+        held.release()
 
     def _look_for_generators(self):
         for make in generators.ALL:

@@ -75,7 +75,7 @@ def tensor_at(memory, entry, grad=False):
         raise SlotDamaged(f"the slot has a tensor of {NAMES[entry.dtype]} with {entry.item_bytes} bytes an element; the "
                           "slot is damaged")
     if entry.nbytes == 0:
-        tensor = torch.empty_strided(entry.shape, entry.strides, dtype=dtype)
+        tensor = torch.empty_strided(entry.shape, entry.strides, dtype=dtype, device="cpu")
     else:
         if memory.readonly:
             _say_nothing_of_read_only_memory()

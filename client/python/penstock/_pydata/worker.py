@@ -1,17 +1,13 @@
 """A Python worker: makes batches into slots of the daemon's pool, until its host or the daemon ends."""
 import array
-import faulthandler
 import functools
-import gc
-import os
-import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Optional
 
 from .. import _penstock as native
 from ..errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable
-from . import arena, slot
+from . import arena, arguments, process, seeding, slot
 from .making import Making, Recipe
 from .philox import block
 from .raised import Ended, Raised
@@ -22,6 +18,8 @@ from .streams import Stream, StreamRecipe
 _ENTER_SECONDS = 10.0
 _WAIT_SECONDS = 60.0   # for one call; the worker then asks again
 _ROOM_SECONDS = 60.0   # for the daemon's answer
+_NO_CUDA = ("a Python worker tried to use CUDA, which a forked process cannot; return tensors on the CPU from the dataset "
+            "and collate_fn, and give device='cuda' to the loader")
 _LEAST_TEXT = 16 * 1024  # characters of a traceback that surely fit
 
 
@@ -42,30 +40,33 @@ class Work:
 
 
 def run(work, address, token, place, start, words):
-    """Returns never; raises Unavailable when the daemon has ended."""
-    _become_worker(words)
+    """Returns never; raises Unavailable when the daemon has ended, and process.Ended when the host has."""
+    process.become_worker(words)
+    arguments.note_worker()
+    seeding.forget_sample()
     _prepare_torch(work, place)
     worker = native.MakerWorker.enter(address, token, place, start, _ENTER_SECONDS)
     worker.ready()
     maker = (_Streams if work.recipe is None else _Batches)(work, worker, place)
+    try:
+        _serve(worker, maker)
+    except (Unavailable, KeyboardInterrupt, process.Ended):
+        process.finish()  # before the connection is closed, because the daemon then kills this process
+        raise
+
+
+def _serve(worker, maker):
+    process.busy(True)
     maker.begin()
     while True:
+        process.busy(False)
         try:
             request = worker.next(_WAIT_SECONDS)
         except DeadlineExceeded:
             continue
+        process.busy(True)
         maker.answer(request)
         request = None
-        _flush()
-
-
-def _become_worker(words):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    faulthandler.enable(words, all_threads=False)
-    sys.stdin = open(os.devnull)
-    gc.freeze()  # what was there before the fork is the trainer's
-    gc.enable()
-    native.keep_freed_memory()
 
 
 def _flush():
@@ -86,8 +87,7 @@ def _prepare_torch(work, place):
     worker._worker_info = worker.WorkerInfo(id=place, num_workers=work.num_workers, seed=seed, dataset=work.dataset)
 
     def refuse(*_, **__):
-        raise RuntimeError("a Python worker tried to use CUDA, which a forked process cannot; return tensors on the "
-                           "CPU from the dataset and collate_fn, and give device='cuda' to the loader")
+        raise RuntimeError(_NO_CUDA)
 
     torch.cuda._lazy_init = refuse
     arena.install(torch)
@@ -97,14 +97,20 @@ class _Maker:
     """Answers requests. A subclass makes what is asked for."""
 
     def __init__(self, work, worker, place):
-        self._work, self._worker, self._place = work, worker, place
+        self._worker, self._place = worker, place
         self._failed = None  # what worker_init_fn raised, for the first batch
         self.at, self.row = "", None
-        torch = sys.modules.get("torch")
-        made_by = (work.recipe or work.streams).collate_fn
         self._arena = None
-        if torch is not None and made_by is torch.utils.data.default_collate:
-            self._arena = arena.Arena(self._more_room)
+        self._work = self._in_place(work)
+
+    def _in_place(self, work):
+        """The work, with an arena for the batches of torch's default_collate."""
+        torch, recipe = sys.modules.get("torch"), work.recipe or work.streams
+        if torch is None or recipe.collate_fn is not torch.utils.data.default_collate:
+            return work
+        self._arena = arena.Arena(self._more_room)
+        recipe = replace(recipe, collate_fn=self._arena.during(recipe.collate_fn))
+        return replace(work, **{"streams" if work.recipe is None else "recipe": recipe})
 
     def begin(self):
         function = self._work.worker_init_fn
@@ -127,6 +133,7 @@ class _Maker:
             except BaseException as error:
                 failed = self._raised(error, self.at)
         row = rows if self.row is None else self.row
+        _flush()
         self._worker.raised(min(row, rows), self._fit(failed))
 
     def make(self, request):
@@ -138,9 +145,10 @@ class _Maker:
             plan = slot.measure(self.make(request))
         else:
             place.begin(self._room)
-            with place:
-                plan = slot.measure(self.make(request), place)
-        self._worker.done(plan.write(self._room_for(plan.nbytes)))
+            plan = slot.measure(self.make(request), place)
+        nbytes = plan.write(self._room_for(plan.nbytes))
+        _flush()  # the trainer may end this process once it has its last batch
+        self._worker.done(nbytes)
         self._room = None
 
     def _room_for(self, needed):
@@ -154,6 +162,9 @@ class _Maker:
         return self._room
 
     def _raised(self, error, at):
+        if "CUDA error: initialization error" in str(error):  # of the trainer's tensors on a GPU
+            told = RuntimeError(_NO_CUDA)
+            told.__cause__, error = error, told
         return Raised(error, f"in DataLoader worker process {self._place}, {at}")
 
     def _fit(self, failed):
@@ -169,7 +180,8 @@ class _Maker:
 class _Batches(_Maker):
     def __init__(self, work, worker, place):
         super().__init__(work, worker, place)
-        self._making = Making(work.recipe, worker.set_row if work.recipe.units is None else None)
+        recipe = self._work.recipe
+        self._making = Making(recipe, worker.set_row if recipe.units is None else None)
         self._replacing = Replacing(work.seed) if work.replaces else None
         self._drawn = None, None  # the epoch's order, if the program drew it
 

@@ -21,6 +21,9 @@ def cores():
 
 
 def run(arguments):
+    if arguments.data is None:
+        print("penstock: --data is missing; give a folder of photographs, or --cases", file=sys.stderr)
+        return 2
     arguments.data = os.path.abspath(arguments.data)
     if not os.path.isdir(arguments.data):
         print(f"penstock: {arguments.data} is not a folder; give a folder of photographs, one sub-folder for each class", file=sys.stderr)

@@ -230,6 +230,30 @@ TEST_F(TarFieldsTest, PicturesBesideTheImageNamePlacesInIt) {
   EXPECT_THAT(placed, ElementsAre("jpg", "seg.png"));
 }
 
+TEST_F(TarFieldsTest, AMaskIsAMemberThatIsReadBesideTheImage) {
+  folder_.Write("x.tar", TarFile("a.jpg", "image") + TarFile("a.seg.png", "a mask") +
+                             TarFile("a.txt", "hello") + TarFile("b.jpg", "image") +
+                             TarFile("b.txt", "you"));
+  const auto dataset = Open();
+  const Selection selection = *dataset->Select(std::vector<FieldRequest>{
+      {.name = "txt", .most = 5},
+      {.name = "seg.png", .target = base::TargetSpec{.kind = base::TargetKind::kMask}}});
+  const auto reader = dataset->NewReader();
+
+  ASSERT_TRUE(reader->Open(0).ok());
+  const auto opened = reader->OpenMask(selection, 1);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  std::string mask(opened->bytes, '#'), text(5, '#'), length(4, '#');
+  ASSERT_TRUE(reader->ReadMask(selection, 1, std::as_writable_bytes(std::span(mask))).ok());
+  std::byte* const rows[] = {reinterpret_cast<std::byte*>(text.data()),
+                             reinterpret_cast<std::byte*>(length.data()), nullptr};
+  ASSERT_EQ(*reader->ReadFields(selection, rows), base::Fault::kNone);
+  EXPECT_EQ(mask + "|" + text, "a mask|hello");
+
+  ASSERT_TRUE(reader->Open(1).ok());
+  EXPECT_EQ(reader->OpenMask(selection, 1)->fault, base::Fault::kMissing);
+}
+
 // An array file as NumPy writes version 1.0, with `padding` additional spaces in its header.
 std::string NpyMember(const std::string& descr, const std::string& shape, const std::string& data,
                       size_t padding = 0) {

@@ -187,6 +187,20 @@ TEST_F(RecordsTest, FieldsAreReadWithTheirLengthsAndZerosBehind) {
   EXPECT_EQ(ReadFields(*dataset, 1, {{.name = "box", .most = 1}}), base::Fault::kTooLong);
 }
 
+TEST_F(RecordsTest, AListThatIsAlwaysAsLongIsOfVariableLengthIfAGreatestOneIsRequested) {
+  Write(RecordBytes(ExampleOf(BytesFeature("image/encoded", {"image"}) +
+                              FloatsFeature("weights", {1, 0}) + IntsFeature("one", {7}))));
+  const auto dataset = Open();
+
+  ASSERT_EQ(ReadFields(*dataset, 0, {{.name = "weights", .most = 3}, {.name = "one", .most = 2}}),
+            base::Fault::kNone);
+
+  EXPECT_THAT(
+      rows_,
+      ElementsAre(std::string("\0\0\x80\x3F\0\0\0\0\0\0\0\0", 12), std::string("\2\0\0\0", 4),
+                  std::string("\7\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16), std::string("\1\0\0\0", 4)));
+}
+
 TEST_F(RecordsTest, RecordsWithoutAnImageAreRows) {
   const std::string record =
       RecordBytes(ExampleOf(IntsFeature("x", {1, 2}) + IntsFeature("y", {5})));

@@ -13,9 +13,10 @@ from typing import NamedTuple, Optional
 from ...errors import InvalidArgument
 from .. import slot_format
 from . import objects, surroundings
+from .quiet import quiet
 from .walk import Opaque, Walk
 
-_VERSION = 1  # of the walk; a change makes old and new trainers strangers
+_VERSION = 2  # of the walk; a change makes old and new trainers strangers
 _MAX_KEY = 1024
 
 
@@ -31,9 +32,10 @@ def identify_key(key, **ours):
     to = Walk()
     to.token("key", found.digest)
     try:
-        for name, value in ours.items():
-            to.token("part", name)
-            objects.walk(to, value, name)
+        with quiet():
+            for name, value in ours.items():
+                to.token("part", name)
+                objects.walk(to, value, name)
     except Opaque as reason:
         return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers")
     return Identity(to.digest())
@@ -48,10 +50,11 @@ def identify(key=None, **parts):
     to = Walk()
     to.token("penstock", repr((_VERSION, slot_format.VERSION)))
     try:
-        for name, value in parts.items():
-            to.token("part", name)
-            objects.walk(to, value, name)
-        surroundings.walk(to)
+        with quiet():
+            for name, value in parts.items():
+                to.token("part", name)
+                objects.walk(to, value, name)
+            surroundings.walk(to)
     except Opaque as reason:
         return Identity(None, f"{''.join(to.path)} has {reason}; batches are not shared with other trainers, unless "
                               "you give key=")

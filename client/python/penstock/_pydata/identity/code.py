@@ -13,7 +13,8 @@ import sys
 import threading
 import types
 
-from .libraries import file_digest, is_library_file, is_library_module, is_settled, version
+from . import caches, environment, naming
+from .libraries import file_digest, file_state, is_library_file, is_library_module, is_settled, version
 from .walk import Opaque
 
 _NOT_MEMBERS = {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__abstractmethods__", "_abc_impl",
@@ -24,15 +25,16 @@ _NOT_MEMBERS = {"__dict__", "__weakref__", "__doc__", "__module__", "__qualname_
                 "__pydantic_core_schema__", "__pydantic_validator__", "__pydantic_serializer__"}
 _LOADS_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _LOADS_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
-# Differ between the processes of one job, or say nothing of data.
-_NOT_ENVIRONMENT = ("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_", "MASTER_", "TORCHELASTIC_", "SLURM_", "OMPI_", "PMI", "PRTE_",
-                    "HYDRA_", "CUDA_VISIBLE_DEVICES", "NVIDIA_", "SHLVL", "_", "PWD", "OLDPWD", "TERM", "COLUMNS", "LINES",
-                    "SSH_", "XDG_SESSION", "DISPLAY", "WINDOWID", "TMUX", "STY", "PENSTOCK_", "INVOCATION_ID", "JOURNAL_STREAM")
 
 
 def _walk(to, value, name=""):
     from . import objects
     objects.walk(to, value, name)
+
+
+def walk_unordered(to, kind, values):
+    from . import objects
+    objects.walk_unordered(to, kind, values)
 
 
 # Code and functions.
@@ -43,18 +45,24 @@ def walk_code(to, code):
     to.token("table", getattr(code, "co_exceptiontable", b""))
     to.token("names", repr((code.co_name, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags,
                             code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)))
-    _walk(to, code.co_consts, "a constant")
+    to.token("constants", len(code.co_consts))
+    for constant in code.co_consts:
+        if type(constant) is frozenset:  # whose order is another one when the module comes from its .pyc
+            walk_unordered(to, "frozenset", constant)
+        else:
+            _walk(to, constant, "a constant")
 
 
 def walk_function(to, function):
     module = function.__module__ or ""
-    to.token("function", f"{module}:{function.__qualname__}")
+    to.token("function", f"{module}:{function.__qualname__}:{function.__name__}")
     if is_library_file(function.__code__.co_filename):
         _walk_library_function(to, function, module)
         return
     _walk(to, function.__code__)
     _walk_closure(to, function)
     _walk(to, dict(function.__dict__), ".__dict__")
+    naming.walk_function(to, function)
     _walk_globals(to, function.__code__, function.__globals__)
 
 
@@ -62,16 +70,20 @@ def _walk_library_function(to, function, module):
     met(to, module)
     if module.startswith("torch.distributed"):
         _walk_rank(to)
-    elif function is os.getenv or function is os.getenvb:
-        walk_environment(to)
-    if function is found(module, function.__qualname__):
+    environment.walk_function(to, function, module)
+    if caches.walk_dispatcher(to, function):
+        return
+    if is_library_module(module) and function is found(module, function.__qualname__):
         try:
             to.attempt(lambda: _walk(to, (function.__defaults__, function.__kwdefaults__), ".__defaults__"))
         except Opaque:
             pass  # its library's business
         return
-    _walk(to, function.__code__)  # made by a call, or put in another one's place
+    if "_torchdynamo_orig_callable" in function.__dict__:
+        raise Opaque("a function of torch.compile, which is made of how it was used")
+    _walk(to, function.__code__)  # made by a call, such as a decorator's, or put in another one's place
     _walk_closure(to, function)
+    _walk(to, dict(function.__dict__), ".__dict__")
 
 
 def _walk_closure(to, function):
@@ -140,11 +152,15 @@ def _walk_path(to, value, path):
 
 
 def _walk_names(to, module, code):
-    """A module of the program that the code holds: what the code can reach in it, by any name that it has."""
-    if not isinstance(module, types.ModuleType) or is_library_module(module.__name__):
+    """A module of the program that the code holds: what the code can reach in it, by any name that it has. Of a
+    library's module, only whether that is the environment."""
+    if not issubclass(type(module), types.ModuleType):
         return
-    texts = {constant for constant in code.co_consts if isinstance(constant, str)}
-    for name in sorted((texts | set(code.co_names)) & vars(module).keys()):
+    used = {constant for constant in code.co_consts if type(constant) is str}.union(code.co_names)
+    if is_library_module(module.__name__):
+        environment.walk_module(to, module.__name__, used)
+        return
+    for name in sorted(used & vars(module).keys()):
         to.token("reads", f"{module.__name__}.{name}")
         _walk(to, vars(module)[name], f" reads {module.__name__}.{name}, which")
 
@@ -175,13 +191,11 @@ def _walk_import(to, name, level, members, names, code):
     to.token("imports", full)
     module = sys.modules.get(full)
     if module is None:
-        try:
-            found = importlib.util.find_spec(full)
-        except (ImportError, ValueError, AttributeError):
-            found = None
-        if found is not None and not is_library_file(found.origin):
+        spec = _spec(full)
+        if spec is not None and not is_library_file(spec.origin):
             raise Opaque(f"code that imports {full} only when it runs; import it at the top of its module")
-        to.token("import", version(full) if found is not None else "missing")
+        to.token("import", file_state(spec.origin) if spec is not None else "missing")
+        environment.walk_module(to, full, set())
         return
     walk_module(to, module)
     _walk_names(to, module, code)
@@ -189,6 +203,16 @@ def _walk_import(to, name, level, members, names, code):
         if member in vars(module):
             _walk(to, vars(module)[member], f" imports {full}.{member}, which")
             _walk_names(to, vars(module)[member], code)
+
+
+def _spec(name):
+    """Where the module, or the first package above it that is not loaded, would come from. Nothing is loaded for that."""
+    parts = name.split(".")
+    names = [".".join(parts[:count + 1]) for count in range(len(parts))]
+    try:
+        return importlib.util.find_spec(next((each for each in names if each not in sys.modules), name))
+    except (ImportError, ValueError, AttributeError):
+        return None
 
 
 # Classes.
@@ -210,6 +234,7 @@ def walk_class(to, kind):
         _walk(to, type(kind), ".__class__")
     for base in kind.__bases__:
         _walk(to, base, ".__bases__")
+    naming.walk_class(to, kind)
     _walk_members(to, kind)
 
 
@@ -227,6 +252,7 @@ def walk_descriptor(to, value):
 
 def walk_builtin(to, value):
     """A function of C, or one of C's methods with its object."""
+    environment.walk_function(to, value, getattr(value, "__module__", None))
     to.token("builtin", f"{getattr(value, '__module__', '')}:{value.__qualname__}")
     owner = getattr(value, "__self__", None)
     if owner is None or isinstance(owner, types.ModuleType):
@@ -264,18 +290,22 @@ def walk_module(to, module):
 
 def met(to, name):
     """Adds a library's version, and what the program has replaced in this module."""
-    if name in to.scanned or not is_library_module(name):
+    if name in to.libraries or not is_library_module(name):
         return
-    to.scanned.add(name)
     to.packages.add(name.partition(".")[0])
-    to.token("library", f"{name}:{version(name)}")
+    environment.walk_module(to, name, set())
+    to.note_library(name, functools.partial(_walk_library, to, name))
+
+
+def _walk_library(to, name):
+    to.token("library", version(name))
     module = sys.modules.get(name)
     for key, value in sorted(vars(module).items() if module is not None else (), key=lambda item: str(item[0])):
-        if isinstance(value, types.FunctionType):
+        if type(value) is types.FunctionType:  # isinstance would ask an object for its __class__, and some warn then
             if not is_library_file(value.__code__.co_filename, generated=True):
                 to.token("replaced", str(key))
                 _walk(to, value, f"{name}.{key}")
-        elif isinstance(value, type) and value.__module__ == name:
+        elif issubclass(type(value), type) and value.__module__ == name:
             _walk_replaced(to, value)
     if module is not None and not is_settled(name):
         _walk_variables(to, module)
@@ -287,7 +317,7 @@ def _walk_variables(to, module):
     from . import objects
     package = module.__name__.partition(".")[0]
     for key, value in sorted(vars(module).items()):
-        if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == package:
+        if issubclass(type(value), types.ModuleType) and value.__name__.partition(".")[0] == package:
             met(to, value.__name__)
         elif not key.startswith("__") and objects.is_simple(value):
             to.token("variable", f"{module.__name__}.{key}")
@@ -304,17 +334,6 @@ def _walk_replaced(to, kind):
 
 
 # What differs between processes.
-
-def environment():
-    return os.environ
-
-
-def walk_environment(to):
-    """Met by code that reads it. All of it, without what differs between the processes of one job."""
-    for name, value in sorted(os.environ.items()):
-        if not any(name == each or each.endswith("_") and len(each) > 1 and name.startswith(each) for each in _NOT_ENVIRONMENT):
-            to.token("variable", f"{name}={value}")
-
 
 def _walk_rank(to):
     """Met by code that uses torch.distributed: its samples may be those of one rank."""

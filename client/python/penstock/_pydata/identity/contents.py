@@ -14,9 +14,7 @@ def walk(to, value):
     if torch is not None and isinstance(value, getattr(torch, "Tensor", ())):
         return _tensor(to, value, torch)
     if torch is not None and type(value).__name__ in ("UntypedStorage", "TypedStorage", "_UntypedStorage", "_TypedStorage"):
-        to.token("storage", str(value.device))
-        to.token("bytes", bytes(value.untyped()) if hasattr(value, "untyped") else bytes(value))
-        return True
+        return _storage(to, value)
     if torch is not None and isinstance(value, getattr(torch, "Generator", ())):
         to.token("torch.Generator", str(value.device))
         from . import objects
@@ -37,7 +35,11 @@ def is_global_generator(value):
 def _array(to, array, numpy):
     from . import objects
     objects.walk(to, type(array), "__class__")
-    to.token("array", repr((array.shape, array.flags.c_contiguous, array.flags.f_contiguous)))
+    flags = array.flags
+    dense = flags.c_contiguous, flags.f_contiguous
+    to.token("array", repr((array.shape, *dense, flags.writeable, None if any(dense) else array.strides)))
+    if array.nbytes:
+        _note_array(to, array, numpy)
     objects.walk(to, array.dtype, ".dtype")
     if not (type(array) is numpy.ndarray or type(array) is numpy.memmap):
         objects.walk(to, {name: part for name, part in vars(array).items() if name != "_mmap"}, ".__dict__")
@@ -46,6 +48,23 @@ def _array(to, array, numpy):
     elif not _mapped_file(to, array, numpy):
         to.token("bytes", numpy.ascontiguousarray(array).reshape(-1).view("uint8") if array.dtype.itemsize else b"")
     return True
+
+
+def _note_array(to, array, numpy):
+    """Notes the memory of the array that owns it. Bytes are left out: the compiler may share constants, or not."""
+    owner = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    if type(owner.base) is not bytes:
+        place, end = owner.__array_interface__["data"][0], 0
+        begin = place
+        if owner.flags.c_contiguous or owner.flags.f_contiguous:
+            end = place + owner.nbytes
+        else:
+            reach = [(size - 1) * stride for size, stride in zip(owner.shape, owner.strides)]
+            begin = place + sum(each for each in reach if each < 0)
+            end = place + sum(each for each in reach if each > 0) + owner.itemsize
+        to.note_memory(begin, end, place if owner is array else array.__array_interface__["data"][0])
 
 
 def _mapped_file(to, array, numpy):
@@ -65,6 +84,17 @@ def _mapped_file(to, array, numpy):
     return True
 
 
+def _storage(to, storage):
+    untyped = getattr(storage, "_untyped_storage", None)
+    if untyped is None:
+        untyped = storage.untyped() if hasattr(storage, "untyped") else storage
+    to.token("storage", f"{type(storage).__name__}:{getattr(storage, 'dtype', None)}:{untyped.device}")
+    to.token("bytes", bytes(untyped))
+    if untyped.nbytes():
+        to.note_memory(untyped.data_ptr(), untyped.data_ptr() + untyped.nbytes(), untyped.data_ptr())
+    return True
+
+
 def _tensor(to, tensor, torch):
     from . import objects
     if tensor.device.type != "cpu":
@@ -74,10 +104,15 @@ def _tensor(to, tensor, torch):
         return True
     objects.walk(to, type(tensor), "__class__")
     to.token("tensor", repr((str(tensor.dtype), tuple(tensor.shape), tuple(tensor.stride()), tensor.requires_grad)))
-    with torch.no_grad():
-        plain = tensor.detach().as_subclass(torch.Tensor)
+    plain = tensor.detach()
+    if type(plain) is not torch.Tensor:
+        plain = plain.as_subclass(torch.Tensor)
+    if plain.numel():
         flat = plain.resolve_conj().resolve_neg().contiguous().reshape(-1)
-        to.token("bytes", flat.view(torch.uint8).numpy() if flat.numel() else b"")
+        to.token("bytes", flat.view(torch.uint8).numpy())
+        storage = plain.untyped_storage() if hasattr(plain, "untyped_storage") else plain._storage()
+        begin = storage.data_ptr()
+        to.note_memory(begin, begin + storage.nbytes(), plain.data_ptr())
     objects.walk(to, dict(tensor.__dict__), ".__dict__")
     return True
 

@@ -59,15 +59,17 @@ def _is_below_a_library(name):
 
 @functools.lru_cache(10_000)
 def version(name):
-    """The version of a module's library and the state of the module's file: an edited library is another one."""
-    top = sys.modules.get(name.partition(".")[0])
-    said = getattr(top, "__version__", "")
-    file = getattr(sys.modules.get(name), "__file__", None)
+    """The version of a loaded module's library and the state of the module's file: an edited library is another one."""
+    said = getattr(sys.modules.get(name.partition(".")[0]), "__version__", "")
+    return f"{said}:{file_state(getattr(sys.modules.get(name), '__file__', None))}"
+
+
+def file_state(file):
     try:
         state = os.stat(file) if file else None
     except OSError:
         state = None
-    return f"{said}:{state.st_size}:{state.st_mtime_ns}" if state else str(said)
+    return f"{state.st_size}:{state.st_mtime_ns}" if state else ""
 
 
 def file_digest(path):

@@ -8,16 +8,17 @@ import io
 import itertools
 import logging
 import marshal
+import numbers
+import os
 import pickle
 import struct
 import sys
 import threading
 import types
-import warnings
 import weakref
 from typing import Any, Callable, Dict
 
-from . import code, contents
+from . import caches, code, contents
 from .walk import Opaque
 
 _SIMPLE = {
@@ -26,6 +27,7 @@ _SIMPLE = {
     complex: lambda value: struct.pack("<2d", value.real, value.imag), str: lambda value: value, bytes: lambda value: value,
 }
 _MARSHALLED = {type(None), bool, int, float, complex, str, bytes}
+_ENVIRONMENT = type(os.environ)
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 _CACHES = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 # The content of a subclass's object, whatever the subclass makes of these methods.
@@ -76,8 +78,9 @@ def _known(to, value):
         to.token("logger", value.name)
     elif value is sys.stdin or value is sys.stdout or value is sys.stderr:
         to.token("standard stream")
-    elif value is code.environment():
-        code.walk_environment(to)
+    elif type(value) is _ENVIRONMENT:
+        to.token("environment")
+        to.reads_environment = True
     elif value is sys.modules:
         to.token("sys.modules")
     elif contents.is_global_generator(value):
@@ -114,6 +117,11 @@ def _is_plain(value):
     return kinds <= _MARSHALLED or kinds == {tuple} and set(map(type, itertools.chain.from_iterable(value))) <= _MARSHALLED
 
 
+def is_constant(value):
+    """Whether it is a number or a text, or a tuple of these."""
+    return type(value) in _MARSHALLED or type(value) is tuple and set(map(type, value)) <= _MARSHALLED
+
+
 def is_simple(value):
     """Whether it is a number or a text, or a list, tuple or dict of these."""
     if type(value) is dict:
@@ -137,16 +145,42 @@ def _items(to, items):
 
 
 def _set(to, value):
-    """In the order of its elements' digests. The order of a set of texts differs between processes."""
     _set_of(to, type(value).__name__, value)
 
 
 def _set_of(to, kind, elements):
-    if len(elements) >= _LONG and set(map(type, elements)) <= _MARSHALLED:
-        to.token(f"plain {kind}", marshal.dumps(sorted(marshal.dumps(each, _MARSHAL) for each in elements), _MARSHAL))
+    """In its order, if hash randomisation leaves that alone. The order of a set of texts differs between processes."""
+    if _has_own_order(elements):
+        to.token(f"ordered {kind}")
+        _sequence(to, list(elements))
+    else:
+        walk_unordered(to, kind, elements)
+
+
+def walk_unordered(to, kind, elements):
+    """In the order of their digests."""
+    if len(elements) >= _LONG and (set(map(type, elements)) <= _MARSHALLED or all(map(is_constant, elements))):
+        add_constants(to, kind, elements)
         return
     digests = [to.apart(functools.partial(walk, to, part, "an element")) for part in elements]
     to.token(kind, b"".join(sorted(digests)))
+
+
+def add_constants(to, kind, values):
+    to.token(f"plain {kind}", marshal.dumps(sorted(marshal.dumps(each, _MARSHAL) for each in values), _MARSHAL))
+
+
+def _has_own_order(elements):
+    """Whether all hashes are made of numbers: equal programs then get the set in one order."""
+    kinds = set(map(type, elements))
+    return kinds <= {int, bool} or str not in kinds and all(map(_is_hashed_by_value, elements))
+
+
+def _is_hashed_by_value(value):
+    kind = type(value)
+    if kind in (tuple, frozenset):
+        return _has_own_order(value)
+    return isinstance(value, numbers.Number) and code.is_library_class(kind) and bool(value == value)  # not NaN
 
 
 def _cell(to, cell):
@@ -156,12 +190,6 @@ def _cell(to, cell):
         to.token("empty cell")
     else:
         walk(to, content)
-
-
-def _lru_cache(to, value):
-    """Not what it has cached."""
-    to.token("lru_cache", repr(sorted(value.cache_parameters().items())))
-    walk(to, value.__wrapped__)
 
 
 def _weak(to, value):
@@ -199,7 +227,7 @@ _HANDLERS = {
     tuple: _sequence, list: _sequence, dict: _dict, set: _set, frozenset: _set, types.MappingProxyType: lambda to, value:
     _dict(to, dict(value)), bytearray: lambda to, value: to.token("bytearray", value), memoryview: _memory,
     range: _pieces("start", "stop", "step"), slice: _wrapped("start", "stop", "step"), types.CellType: _cell,
-    type(functools.lru_cache(len)): _lru_cache, weakref.ref: _weak, types.MethodType: _method,
+    type(functools.lru_cache(len)): caches.walk_lru_cache, weakref.ref: _weak, types.MethodType: _method,
     staticmethod: _wrapped("__func__"), classmethod: _wrapped("__func__"), property: _wrapped("fget", "fset", "fdel"),
     functools.cached_property: _wrapped("func"), types.FunctionType: code.walk_function,
     types.BuiltinFunctionType: code.walk_builtin, types.CodeType: code.walk_code,
@@ -280,10 +308,8 @@ def _reduced(to, value):
     """What the object would pickle."""
     kind = type(value)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            reduce = copyreg.dispatch_table.get(kind)
-            parts = reduce(value) if reduce else value.__reduce_ex__(4)
+        reduce = copyreg.dispatch_table.get(kind)
+        parts = reduce(value) if reduce else value.__reduce_ex__(4)
     except Exception as error:
         raise Opaque(f"an object of {kind.__module__}.{kind.__qualname__}, which does not say what is in it ({error})") from None
     if isinstance(parts, str):

@@ -8,16 +8,22 @@ import platform
 import sys
 import time
 
+from . import environment, settings
+
 # Read by libraries when they load or work. A name that ends with _ is the beginning of names.
 _VARIABLES = ("PYTHONHASHSEED", "PYTHONPATH", "LANG", "LANGUAGE", "LC_", "TZ", "TZDIR", "HOME", "HF_", "TORCH_", "TORCHVISION_",
-              "OPENCV_", "MKL_CBWR", "NPY_", "NUMPY_", "XDG_CACHE_HOME", "TMPDIR")
+              "OPENCV_", "MKL_CBWR", "NPY_", "NUMPY_", "XDG_CACHE_HOME", "TMPDIR", "TEMP", "TMP")
 
 _FLAGS = ("optimize", "hash_randomization", "isolated", "utf8_mode", "safe_path", "int_max_str_digits")
 
 
 def walk(to):
     """Adds the surroundings to the Walk `to`. Call it last: of frameworks, only those count that the walk has met."""
+    to.path[:] = ["the program"]
     to.token("surroundings", repr(list(_facts(to.packages))))
+    settings.walk(to)
+    if to.reads_environment:
+        environment.walk(to)
 
 
 def _facts(packages):
@@ -29,8 +35,6 @@ def _facts(packages):
     yield "locale", locale.setlocale(locale.LC_ALL), sys.getfilesystemencoding()
     yield "zone", time.tzname, time.timezone
     yield "variables", sorted((name, value) for name, value in os.environ.items() if _counts(name))
-    if "torch" in packages:
-        yield "torch", _torch(sys.modules["torch"])
     if "PIL" in packages:
         yield "Pillow", _pillow()
     if "torchvision" in packages:
@@ -47,12 +51,6 @@ def _folder():
         return os.getcwd()
     except OSError:
         return None
-
-
-def _torch(torch):
-    """Settings that change what operations give."""
-    names = ("get_default_dtype", "get_default_device", "are_deterministic_algorithms_enabled", "get_float32_matmul_precision")
-    return [(name, str(getattr(torch, name)())) for name in names if hasattr(torch, name)]
 
 
 def _pillow():

@@ -21,9 +21,11 @@ class Walk:
         self._seen = {}
         self._kept = []  # keeps seen objects alive, so that no other gets the id of one
         self._bytes = 0
+        self._memory = []  # of the arrays that were seen: (begin, end, first element)
         self.path = []
         self.packages = set()  # top-level names of the modules that were met
-        self.scanned = set()   # names of the modules that were searched for replaced functions
+        self.libraries = {}    # what they are, by the names of their modules
+        self.reads_environment = False  # whether code of the program may
 
     def token(self, kind, data=b""):
         """`data`: bytes or anything with a buffer, a text, or an integer."""
@@ -52,31 +54,76 @@ class Walk:
 
     def apart(self, add):
         """The digest of what `add()` adds, from here: it may refer to what was seen before, and leaves nothing behind."""
-        outer, known = self._hash, len(self._kept)
+        outer, known, noted = self._hash, len(self._kept), len(self._memory)
         self._hash = hashlib.sha256()
         try:
             add()
+            self._add_memory(noted)
             return self._hash.digest()
         finally:
             self._hash = outer
-            self._forget(known)
+            self._forget(known, noted)
+
+    def note_library(self, name, add):
+        """Adds a module of a library, once, as what `add()` adds, which refers to nothing outside: so it does not matter
+        from where the walk comes to it first."""
+        if name in self.libraries:
+            return
+        self.libraries[name] = ""  # which it is for what leads back to it
+        outer = self._hash, self._seen, self._kept, self._memory
+        self._hash, self._seen, self._kept, self._memory = hashlib.sha256(), {}, [], []
+        try:
+            add()
+            self._add_memory()
+            self.libraries[name] = self._hash.hexdigest()
+        except BaseException:
+            del self.libraries[name]
+            raise
+        finally:
+            self._hash, self._seen, self._kept, self._memory = outer
 
     def attempt(self, add):
         """Adds what `add()` adds, or nothing if it raises Opaque, which then passes."""
-        before, known, depth = self._hash.copy(), len(self._kept), len(self.path)
+        before, known, noted, depth = self._hash.copy(), len(self._kept), len(self._memory), len(self.path)
+        libraries = dict(self.libraries)
         try:
             add()
         except Opaque:
             self._hash = before
-            self._forget(known)
+            self._forget(known, noted)
             del self.path[depth:]
+            self.libraries = libraries
             raise
 
-    def _forget(self, known):
-        """All that was seen since `known` objects were."""
+    def _forget(self, known, noted):
+        """All that was seen since `known` objects were, and the memory since `noted`."""
         for value in self._kept[known:]:
             del self._seen[id(value)]
         del self._kept[known:]
+        del self._memory[noted:]
+
+    def note_memory(self, begin, end, place):
+        """An object that was just seen has its first element at address `place`, in memory from `begin` to `end`."""
+        self._memory.append((begin, end, place))
+
+    def _add_memory(self, noted=0):
+        """Which objects are views of the same memory, if one of them came after `noted` others, and how far apart they
+        begin. They are told by their order in the walk, not by addresses."""
+        if len(self._memory) == noted or len(self._memory) < 2:
+            return
+        groups, reach = [], -1
+        for begin, end, place, number in sorted((*each, number) for number, each in enumerate(self._memory)):
+            if begin >= reach:
+                groups.append([])
+            groups[-1].append((number, place))
+            reach = max(reach, end)
+        shared = sorted(sorted(group) for group in groups if len(group) > 1)
+        shared = [[(number, place - group[0][1]) for number, place in group]
+                  for group in shared if group[-1][0] >= noted]
+        if shared:
+            self.token("shared memory", repr(shared))
 
     def digest(self):
+        self._add_memory()
+        self.token("libraries", repr(sorted(self.libraries.items())))
         return self._hash.hexdigest()

@@ -4,7 +4,7 @@ NumPy and the extension are imported with the first image.
 """
 import threading
 
-from ...errors import DataLoss
+from ...errors import DataLoss, InvalidArgument
 from ...transforms import sides_of
 
 # Limits of one image. Bytes are the program's own, in memory already, so their limit is only the decoder's own largest;
@@ -49,14 +49,36 @@ def thread():
 def spec_of(plan):
     """What the extension needs to know of a plan. A plan without a crop leaves images as they are."""
     from ... import _decode
-    rest = {"flip": plan.flip, "gray": plan.gray, "upright": plan.upright}
+    rest = {"gray": plan.gray, "upright": plan.upright}
+    steps = list(_flat(plan.ops()))
+    if plan.canvas:
+        raise InvalidArgument("Canvas is for datasets that Penstock reads itself; in Python, collate images of different sizes as lists")
+    if plan.whole is not None:
+        return _decode.Spec.recipe(*plan.whole, steps=steps, **rest)
+    rest["flip"] = plan.flip
     if plan.random_crop is not None:
         crop = plan.random_crop
-        return _decode.Spec.random_crop(*sides_of(crop), *map(float, (*crop.scale, *crop.ratio)), **rest)
+        return _decode.Spec.random_crop(*sides_of(crop), *map(float, (*crop.scale, *crop.ratio)), steps=steps,
+                                        interpolation=_filter(crop.op()), **rest)
     if plan.center_crop is not None:
         resize, crop = plan.center_crop
-        return _decode.Spec.center_crop(resize.size, *sides_of(crop), **rest)
-    return _decode.Spec.whole(**rest)
+        return _decode.Spec.center_crop(resize.shorter, *sides_of(crop), steps=steps, interpolation=_filter(resize.op()), **rest)
+    return _decode.Spec.whole(steps=steps, **rest)
+
+
+def _filter(op):
+    return ("nearest", "lanczos", "bilinear", "bicubic").index(op.interpolation)  # Pillow's numbers
+
+
+def _flat(ops, weights=None):
+    """The steps one after the other, a group's behind it, as the extension takes them."""
+    from ... import _penstock as native
+    for place, op in enumerate(ops):
+        chooses = op.name == "RANDOM_CHOICE"
+        yield (getattr(native.TransformOp, op.name).value, op.count - 1, () if chooses else op.numbers, op.probability,
+               weights[place] if weights else 1.0, _filter(op),
+               ("constant", "edge", "reflect", "symmetric").index(op.padding_mode))
+        yield from _flat(op.children, op.numbers if chooses else None)
 
 
 def shape_of(data, spec, name):

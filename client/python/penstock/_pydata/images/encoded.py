@@ -13,7 +13,9 @@ from ..._settings import LAYOUTS, dtype_of, one_of
 from ...errors import InvalidArgument
 from ...transforms import Python, is_native
 from . import decoding as images
-from . import functions
+from . import erasing, functions
+
+AS_IT_IS = ""  # the type of a tensor that nothing of Penstock's changes
 
 _exists = False  # whether this process, or one that it was forked from, ever had an Encoded
 
@@ -91,7 +93,10 @@ def decoding_of(transform, dtype=None, layout=None):
     """The Decoding for a loader's arguments, checked as for native feeds: float32 NCHW unless they, or the transform's own
     steps, say otherwise."""
     steps = _steps.steps_of(transform)
-    return Decoding(steps, dtype_of(steps.finish, dtype, "float32"), one_of(layout or "NCHW", LAYOUTS, "layout"))
+    dtype = dtype or AS_IT_IS if steps.is_final else dtype_of(steps.finish, dtype, "float32")
+    decoding = Decoding(steps, dtype, one_of(layout or "NCHW", LAYOUTS, "layout"))
+    erasing.check(decoding)
+    return decoding
 
 
 def decode_all(sample, decoding, key):
@@ -190,10 +195,10 @@ def _decode(encoded, decoding, key):
     if decoding.dtype == "uint8" and decoding.layout == "NHWC":
         tensor, memory = _empty(shape, "uint8")
         images.decode_into(memory, encoded.data, decoding.spec, key, encoded.name)
-        return tensor
+        return erasing.erased(tensor, decoding, key)
     row = images.thread().scratch(shape[0] * shape[1] * shape[2])
     images.decode_into(row, encoded.data, decoding.spec, key, encoded.name)
-    return finish(row, shape, decoding)
+    return erasing.erased(finish(row, shape, decoding), decoding, key)
 
 
 def _own(transform, loader):
@@ -201,16 +206,20 @@ def _own(transform, loader):
     steps = tuple(transform) if isinstance(transform, (list, tuple)) else (transform,)
     if all(is_native(step) or isinstance(step, Python) for step in steps):
         try:
-            return _own_of(steps, loader.dtype, loader.layout)
+            return _own_of(steps, loader.dtype or "float32", loader.layout)
         except TypeError:  # a step with a list cannot be a key
             pass
-    return _own_of.__wrapped__(transform, loader.dtype, loader.layout)
+    return _own_of.__wrapped__(transform, loader.dtype or "float32", loader.layout)
 
 
 @functools.lru_cache(maxsize=64)
 def _own_of(transform, dtype, layout):
     steps = _steps.steps_of(transform)
-    return Decoding(steps, dtype_of(steps.finish, None if steps.finish.dtype else dtype, dtype), layout)
+    if steps.is_final:
+        return Decoding(steps, AS_IT_IS, layout)
+    decoding = Decoding(steps, dtype_of(steps.finish, None if steps.finish.dtype else dtype, dtype), layout)
+    erasing.check(decoding)
+    return decoding
 
 
 def _through_functions(encoded, decoding, key, shape):
@@ -218,10 +227,19 @@ def _through_functions(encoded, decoding, key, shape):
     row = numpy.empty(shape, numpy.uint8)
     images.decode_into(row.reshape(-1), encoded.data, decoding.spec, key, encoded.name)
     value = functions.run(decoding.steps.functions, row)
+    if decoding.steps.is_final:
+        return _final(value, decoding)
     row = functions.bytes_of(value)
     if row is not None:
-        return finish(row.reshape(-1), row.shape, decoding)
+        return erasing.erased(finish(row.reshape(-1), row.shape, decoding), decoding, key)
     return _of_floats(value, decoding)
+
+
+def _final(value, decoding):
+    """The tensor that torchvision's own steps have made."""
+    import torch
+    tensor = value if decoding.dtype == AS_IT_IS else value.to(getattr(torch, decoding.dtype))
+    return tensor if decoding.layout == "NCHW" else tensor.permute(1, 2, 0).contiguous()
 
 
 def _of_floats(value, decoding):
@@ -235,8 +253,9 @@ def _of_floats(value, decoding):
     if tensor is None or not tensor.is_floating_point():
         raise InvalidArgument(f"{last} returned {functions.describe(value)}, expected an image of bytes (a uint8 array of height, "
                               "width, channels; a Pillow image, RGB or L; a uint8 tensor of channels, height, width), or floats")
-    if plan.normalize is not None or plan.dtype is not None or decoding.dtype == "uint8":
-        what = "Normalize" if plan.normalize is not None else f"the step to {plan.dtype}" if plan.dtype else "dtype='uint8'"
+    if plan.normalize is not None or plan.dtype is not None or plan.erasing is not None or decoding.dtype == "uint8":
+        what = ("Normalize" if plan.normalize is not None else "RandomErasing" if plan.erasing is not None else
+                f"the step to {plan.dtype}" if plan.dtype else "dtype='uint8'")
         raise InvalidArgument(f"{last} returned {functions.describe(value)}, but {what} after it needs bytes; return those, or "
                               "leave that step to the function")
     return tensor.to(getattr(torch, decoding.dtype))

@@ -14,9 +14,19 @@ def run(functions, row):
     """What the last function returns for `row`, a uint8 array (height, width, channels) that they may change."""
     value, before = row, None
     for function in functions:
-        value = function.fn(_as(function.input, value, before, function.name))
+        value = _call(function, _as(function.input, value, before, function.name))
         before = function.name
     return value
+
+
+def _call(function, value):
+    try:
+        return function.fn(value)
+    except AttributeError as error:
+        if function.input != "array" or "ndarray" not in str(error):
+            raise
+        raise AttributeError(f"{error}; {function.name} gets a NumPy array (height, width, channels): write penstock.Python("
+                             f"{function.name}, input='pil') for a Pillow image") from error
 
 
 def _as(wanted, value, before, name):

@@ -22,7 +22,7 @@ _MOST_OPEN = 32  # shards
 def native_samples(client, dataset, within=None):
     """The samples of a daemon's dataset. `within`: (first, count) of the samples to use; None: all. InvalidArgument: the
     images of such a dataset are no parts of files."""
-    name, samples, _, kind, _, _, decoded, labeled, first, _ = client.describe(dataset)
+    name, samples, _, kind, _, _, decoded, labeled, first, *_ = client.describe(dataset)
     first, count = within or (first, samples)
     if not decoded:
         raise InvalidArgument(f"{name!r} stores {kind} rows, and a transform with Python functions needs encoded images; apply "

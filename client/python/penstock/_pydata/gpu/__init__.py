@@ -1,0 +1,1 @@
+"""Brings finished batches into pinned memory or onto a GPU, ahead of the loop."""

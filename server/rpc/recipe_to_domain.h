@@ -1,0 +1,16 @@
+// Translates a recipe's steps. Pure.
+#pragma once
+
+#include "common/base/status.h"
+#include "google/protobuf/repeated_ptr_field.h"
+#include "penstock/v1/types.pb.h"
+#include "server/augment/recipe/recipe.h"
+
+namespace penstock::rpc {
+
+// The recipe of these steps, flat and checked.
+// **Errors**: InvalidArgument, which names the step by its place.
+absl::StatusOr<augment::TransformRecipe> RecipeFrom(
+    const google::protobuf::RepeatedPtrField<v1::TransformStep>& steps);
+
+}  // namespace penstock::rpc

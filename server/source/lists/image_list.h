@@ -1,0 +1,61 @@
+// Datasets of one file per image in any order, with labels and columns that do not follow from
+// folders.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/base/status.h"
+#include "server/source/core/dataset.h"
+#include "server/source/files/tree.h"
+#include "server/source/lists/scanned_list.h"
+
+namespace penstock::source {
+
+struct ListedFile {
+  uint64_t path_end = 0;  // in `paths`; a path begins where the one before it ends
+  uint64_t stamp = 0;     // StampOf the file's state, or kNoFile
+  uint32_t bytes = 0;     // size of the file; the maximum also stands for anything larger
+  uint32_t line = 0;      // of the list, for messages; 0: there is no list
+};
+static_assert(sizeof(ListedFile) == 24);
+
+struct ImageList {
+  std::vector<char> paths = {};  // relative to the tree's folder
+  std::vector<ListedFile> files = {};
+  bool labeled = false;
+  std::vector<int64_t> labels = {};
+  std::vector<std::string> classes = {};
+  std::vector<ListColumn> columns = {};
+
+  absl::string_view PathOf(uint64_t sample) const;
+  // Adds a file, which is not examined yet.
+  void AddFile(absl::string_view path, uint32_t line = 0);
+};
+
+// How the files are examined.
+struct ExamineOptions {
+  size_t threads = 1;
+  std::string list;  // its path, for messages
+  // Called with the number of files examined so far; false cancels. May be empty.
+  std::function<bool(uint64_t)> progress = {};
+  // If set: a file that does not exist is no error; it is marked here with 1.
+  std::vector<uint8_t>* missing = nullptr;
+};
+
+// Sets the files' sizes and stamps, with stat(2). Returns a hash of all their states and devices.
+// **Errors**: those of Tree::OpenBeneath, with the list's line; Cancelled.
+absl::StatusOr<uint64_t> Examine(const Tree& tree, ImageList& list, const ExamineOptions& options);
+
+// `kind`: Dataset::kind. **Requires**: the list has at least one file.
+std::unique_ptr<Dataset> MakeImageList(absl::string_view kind, Tree tree, ImageList list);
+
+// The path, as OpenBeneath wants it: relative to the tree's folder. An absolute one that does not
+// lie beneath begins with `..`.
+std::string RelativeToFolder(const std::string& folder, absl::string_view path);
+
+}  // namespace penstock::source
