@@ -30,7 +30,7 @@ void Ask(const source::ShardManifest& manifest, uint64_t sample) {
   const auto members = manifest.MembersOf(sample);
   PENSTOCK_CHECK(!members.empty());
   for (const source::ShardMember& member : members)
-    PENSTOCK_CHECK(member.kind() < manifest.extensions().size());
+    PENSTOCK_CHECK(member.extension < manifest.extensions().size());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ using source::ShardSample;
 
 constexpr uint64_t kLongestFile = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
 constexpr uint32_t kMostIdxChannels = 16;
+constexpr uint32_t kMostBytes = std::numeric_limits<uint32_t>::max();  // of a member: or more
 
 bool Times(uint64_t& product, uint64_t by) {
   return !__builtin_mul_overflow(product, by, &product);
@@ -35,8 +36,16 @@ bool IsArray(const ArrayShape& array, uint64_t file_bytes) {
   const auto type = static_cast<base::DType>(array.type);
   if (!base::IsKnown(type) || array.dimensions == 0 || array.dimensions > array.sides.size())
     return false;
+  if (array.sides[0] == 0) return true;
   uint64_t bytes = base::ElementBytes(type);
   return TimesAll(bytes, std::span(array.sides).first(array.dimensions)) && bytes <= file_bytes;
+}
+
+// **Requires**: IsArray.
+uint64_t BytesOf(const ArrayShape& array) {
+  uint64_t bytes = base::ElementBytes(static_cast<base::DType>(array.type));
+  for (size_t i = 0; i < array.dimensions; ++i) bytes *= array.sides[i];
+  return bytes;
 }
 
 absl::Status CheckCounts(const ScannedShard& scanned, uint32_t most_kind) {
@@ -56,6 +65,17 @@ bool IsMember(const ShardMember& member, const ScannedShard& scanned, uint64_t f
          member.extension < scanned.extensions.size();
 }
 
+// Whether the member's elements begin where its type and shape say.
+bool IsArrayMember(const ScannedShard& scanned, size_t i) {
+  const ShardMember& member = scanned.members[i];
+  const uint32_t number = scanned.array_of_member.empty() ? 0 : scanned.array_of_member[i];
+  if (number > scanned.arrays.size()) return false;
+  if (number == 0) return member.array_header == 0;
+  const uint64_t elements = BytesOf(scanned.arrays[number - 1]);
+  return member.array_header != 0 &&
+         (member.bytes == kMostBytes || member.bytes == member.array_header + elements);
+}
+
 }  // namespace
 
 absl::Status CheckTar(const ScannedShard& scanned, uint64_t file_bytes) {
@@ -73,8 +93,9 @@ absl::Status CheckTar(const ScannedShard& scanned, uint64_t file_bytes) {
     if (!IsMember(member, scanned, file_bytes)) return Lie("a member outside of the shard");
   for (const ArrayShape& array : scanned.arrays)
     if (!IsArray(array, file_bytes)) return Lie("an array that cannot be");
-  for (const uint32_t number : scanned.array_of_member)
-    if (number > scanned.arrays.size()) return Lie("a member of an array that is not there");
+  for (size_t i = 0; i < scanned.members.size(); ++i)
+    if (!IsArrayMember(scanned, i))
+      return Lie("a member that is not the array that it is said to be");
   return absl::OkStatus();
 }
 

@@ -111,13 +111,14 @@ absl::StatusOr<Extent> LiteralExtent(std::span<const std::byte> begin, const std
   return extent;
 }
 
-absl::Status CheckShape(const NpyLiteral& literal, const std::string& path) {
+absl::Status CheckShape(const NpyLiteral& literal, const std::string& path, NoItems no_items) {
   if (literal.shape.empty())
     return Wrong(path, "it holds a single number; wanted an array whose first axis is the samples");
   if (literal.fortran_order && literal.shape.size() > 1)
     return Wrong(path,
                  "it is in Fortran's order, in which a sample's bytes are strewn over the whole "
                  "file; save numpy.ascontiguousarray(array) instead");
+  if (no_items == NoItems::kAllow && literal.shape[0] == 0) return absl::OkStatus();
   for (size_t d = 0; d < literal.shape.size(); ++d)
     if (literal.shape[d] == 0)
       return Wrong(path, "dimension ", d, " of its shape is 0; wanted at least 1");
@@ -128,15 +129,15 @@ absl::Status CheckShape(const NpyLiteral& literal, const std::string& path) {
 
 bool IsNpy(std::span<const std::byte> begin) { return absl::StartsWith(TextOf(begin), kNpyMagic); }
 
-absl::StatusOr<NpyHeader> ParseNpyHeader(std::span<const std::byte> begin,
-                                         const std::string& path) {
+absl::StatusOr<NpyHeader> ParseNpyHeader(std::span<const std::byte> begin, const std::string& path,
+                                         NoItems no_items) {
   PENSTOCK_ASSIGN_OR_RETURN(const Extent extent, LiteralExtent(begin, path));
   PENSTOCK_ASSIGN_OR_RETURN(
       const NpyLiteral literal,
       ParseNpyLiteral(TextOf(begin).substr(extent.begin, extent.bytes), extent.begin, path));
   NpyHeader header;
   PENSTOCK_ASSIGN_OR_RETURN(header.type, ToDType(literal.descr, path));
-  PENSTOCK_RETURN_IF_ERROR(CheckShape(literal, path));
+  PENSTOCK_RETURN_IF_ERROR(CheckShape(literal, path, no_items));
   header.shape = literal.shape;
   header.header_bytes = extent.end();
   header.item_bytes = base::ElementBytes(header.type);

@@ -16,7 +16,7 @@ namespace penstock::source {
 
 struct NpyHeader {
   base::DType type = base::DType::kUInt8;
-  std::vector<uint64_t> shape;  // at least one dimension, each at least 1; row-major
+  std::vector<uint64_t> shape;  // at least one dimension, each at least 1 (see NoItems); row-major
   uint64_t header_bytes = 0;    // before the elements
 
   uint64_t items() const { return shape[0]; }
@@ -30,9 +30,13 @@ inline constexpr size_t kLongestNpyHeader = 64 * 1024;
 // Whether a file that begins with these bytes is a .npy file.
 bool IsNpy(std::span<const std::byte> begin);
 
+// Whether an array without items is one: then its first dimension may be 0, and so may the others.
+enum class NoItems { kRefuse, kAllow };
+
 // `begin`: the first kLongestNpyHeader bytes of the file, or all of it if it is shorter. `path` is
 // for messages.
 // **Errors**: InvalidArgument names the problem, its offset, what was expected, and what to do.
-absl::StatusOr<NpyHeader> ParseNpyHeader(std::span<const std::byte> begin, const std::string& path);
+absl::StatusOr<NpyHeader> ParseNpyHeader(std::span<const std::byte> begin, const std::string& path,
+                                         NoItems no_items = NoItems::kRefuse);
 
 }  // namespace penstock::source

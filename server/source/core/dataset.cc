@@ -31,7 +31,7 @@ absl::Status CheckMost(const SampleField& field, const FieldRequest& request) {
 SampleField AsRequested(SampleField field, const FieldRequest& request) {
   if (!field.list || request.most == 0) return field;
   field.variable = true;
-  field.shape.clear();
+  if (!field.shape.empty()) field.shape.erase(field.shape.begin());
   return field;
 }
 

@@ -35,8 +35,8 @@ struct SampleField {
   base::DType type = base::DType::kUInt8;
   std::vector<uint32_t> shape = {};  // without its first dimension if `variable`
   bool variable = false;             // the first dimension varies; the request states its maximum
-  // A list of numbers of which all samples so far have as many; a request that states a maximum
-  // makes it one of variable length.
+  // All samples so far have as many (numbers, or items along the first dimension); a request that
+  // states a maximum makes the field one of variable length.
   bool list = false;
   // Holds positions in the image (a mask, boxes), which are wrong once the image is cropped or
   // flipped.

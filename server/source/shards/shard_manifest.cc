@@ -31,6 +31,11 @@ std::span<const Record> Behind(std::span<const Before> before, uint64_t count) {
 
 }  // namespace
 
+bool ArrayShape::IsLike(const ArrayShape& other) const {
+  return type == other.type && dimensions == other.dimensions &&
+         std::equal(sides.begin() + 1, sides.end(), other.sides.begin() + 1);
+}
+
 absl::StatusOr<ShardManifest> ShardManifest::FromMapping(posix::Mapping mapping) {
   PENSTOCK_ASSIGN_OR_RETURN(
       const ShardManifestHeader header,
@@ -66,7 +71,7 @@ bool ShardManifest::AreMembersConsistent() const {
     if (samples[i].place >= samples[i + 1].place) return false;
   return samples.back().place <= header().members &&
          std::ranges::all_of(members(), [this](const ShardMember& member) {
-           return member.kind() < header().extensions;
+           return member.extension < header().extensions;
          });
 }
 

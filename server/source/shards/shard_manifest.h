@@ -66,6 +66,9 @@ struct ArrayShape {
   uint32_t dimensions = 0;  // 0: no array that can be a tensor
   std::array<uint32_t, kMostSides> sides = {};
 
+  bool empty() const { return dimensions == 0 || sides[0] == 0; }
+  // The same type and shape, but for the first side.
+  bool IsLike(const ArrayShape& other) const;
   bool operator==(const ArrayShape&) const = default;
 };
 static_assert(sizeof(ArrayShape) == 40);
@@ -74,28 +77,30 @@ struct ExtensionRecord {
   uint64_t first_sample = 0;                 // the first sample that has one
   uint32_t name_offset = 0, name_bytes = 0;  // in the text
   uint32_t kind = 0;                         // defined by the source
-  uint32_t count = 0;                        // values per sample; kAnyCount: varies
-  ArrayShape array = {};                     // of its first member
+  // Values per sample, or an array's first side; kAnyCount: varies.
+  uint32_t count = 0;
+  ArrayShape array = {};  // of its first member that has elements
 };
 static_assert(sizeof(ExtensionRecord) == 64);
 
 inline constexpr uint32_t kAnyCount = UINT32_MAX;
 
 struct ShardMember {
-  uint32_t block = 0;  // block of the shard at which its data begins
-  uint32_t bytes = 0;  // its size; the maximum value also stands for anything larger
-  // Index in the extension table. kUnlike is added if the member is not an array of the extension's
-  // type and shape.
-  uint32_t extension = 0;
+  uint32_t block = 0;           // block of the shard at which its data begins
+  uint32_t bytes = 0;           // its size; the maximum value also stands for anything larger
+  uint32_t extension : 12 = 0;  // index in the extension table (at most kLastExtension)
+  // Of an array of the extension's type and shape, but for its first side: the bytes before its
+  // elements. 0: the member is none.
+  uint32_t array_header : 20 = 0;
 
-  static constexpr uint32_t kUnlike = uint32_t{1} << 31;
-  uint32_t kind() const { return extension & ~kUnlike; }
-  bool unlike() const { return (extension & kUnlike) != 0; }
+  static constexpr uint32_t kLongestHeader = (1U << 20) - 1;
 };
 static_assert(sizeof(ShardMember) == 12);
 
+inline constexpr uint32_t kLastExtension = (1U << 12) - 1;
+
 inline constexpr char kShardMagic[8] = {'P', 'S', 'T', 'K', 'S', 'H', 'R', 'D'};
-inline constexpr uint32_t kShardVersion = 4;  // 3 lacked members, or trusted a stale index
+inline constexpr uint32_t kShardVersion = 5;  // 4 did not say where a member's elements begin
 
 class ShardManifest {
  public:

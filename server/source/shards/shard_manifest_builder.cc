@@ -19,21 +19,30 @@ class Table {
   absl::Status Add(const ScannedShard& shard, uint64_t first_sample) {
     for (const ScannedShard::Extension& extension : shard.extensions) {
       const auto [known, is_new] = numbers_.try_emplace(extension.name, kinds_.size());
+      const ArrayShape array =
+          extension.array == 0 ? ArrayShape{} : shard.arrays[extension.array - 1];
       if (!is_new) {
         Merge(extension, kinds_[known->second]);
+        MergeArray(array, arrays_[known->second]);
         continue;
       }
       if (kinds_.size() == kMostExtensions) return TooManyExtensions(extension.name);
       kinds_.push_back(extension);
       kinds_.back().first_sample += first_sample;
-      arrays_.push_back(extension.array == 0 ? ArrayShape{} : shard.arrays[extension.array - 1]);
+      arrays_.push_back(array);
     }
     return absl::OkStatus();
   }
 
   uint32_t NumberOf(const std::string& name) const { return numbers_.at(name); }
+  // The number of each of the shard's extensions.
+  std::vector<uint32_t> NumbersOf(const ScannedShard& shard) const {
+    std::vector<uint32_t> numbers;
+    for (const auto& extension : shard.extensions) numbers.push_back(NumberOf(extension.name));
+    return numbers;
+  }
   const std::vector<ScannedShard::Extension>& kinds() const { return kinds_; }
-  // The array type and shape of an extension: those of its first member.
+  // The array type and shape of an extension: those of its first member that has elements.
   const ArrayShape& ArrayOf(uint32_t number) const { return arrays_[number]; }
 
  private:
@@ -44,6 +53,10 @@ class Table {
     into.most = std::max(into.most, from.most);
   }
 
+  static void MergeArray(const ArrayShape& from, ArrayShape& into) {
+    if (into.dimensions > 0 && into.empty() && !from.empty()) into = from;
+  }
+
   std::map<std::string, uint32_t> numbers_;
   std::vector<ScannedShard::Extension> kinds_;
   std::vector<ArrayShape> arrays_;  // one for each
@@ -52,6 +65,11 @@ class Table {
 ArrayShape ArrayAt(const ScannedShard& shard, size_t member) {
   const uint32_t number = shard.array_of_member.empty() ? 0 : shard.array_of_member[member];
   return number == 0 ? ArrayShape{} : shard.arrays[number - 1];
+}
+
+// An array without elements fits any.
+bool Fits(const ArrayShape& array, const ArrayShape& wanted) {
+  return array.dimensions > 0 && wanted.dimensions > 0 && (array.empty() || array.IsLike(wanted));
 }
 
 uint32_t CountOf(const ScannedShard::Extension& kind, uint64_t samples) {
@@ -129,11 +147,28 @@ class Builder {
     header_.labeled = labeled > 0 ? 1 : 0;
     header_.digest = Hash(std::as_bytes(std::span(digests)));
     header_.extensions = table_.kinds().size();
+    CountArrays();
     for (const std::string& path : build_.paths) header_.text_bytes += path.size();
     for (const auto& kind : table_.kinds()) header_.text_bytes += kind.name.size();
     if (header_.text_bytes > std::numeric_limits<uint32_t>::max())
       return absl::InvalidArgumentError("the paths of the shards have more than 4 GiB");
     return absl::OkStatus();
+  }
+
+  // Finds each array extension's first side, or that it varies.
+  void CountArrays() {
+    for (size_t i = 0; i < table_.kinds().size(); ++i)
+      array_counts_.push_back(table_.ArrayOf(static_cast<uint32_t>(i)).sides[0]);
+    for (const ScannedShard& shard : build_.shards) {
+      const std::vector<uint32_t> numbers = table_.NumbersOf(shard);
+      for (size_t i = 0; i < shard.members.size(); ++i) {
+        const uint32_t number = numbers[shard.members[i].extension];
+        const ArrayShape array = ArrayAt(shard, i);
+        const bool varies = Fits(array, table_.ArrayOf(number)) &&
+                            array.sides[0] != table_.ArrayOf(number).sides[0];
+        if (varies) array_counts_[number] = kAnyCount;
+      }
+    }
   }
 
   size_t BytesOf() const {
@@ -157,9 +192,11 @@ class Builder {
     WriteSamples(writer);
     for (const ScannedShard::Extension& kind : table_.kinds()) {
       const auto name_bytes = static_cast<uint32_t>(kind.name.size());
-      writer.Put(ExtensionRecord{kind.first_sample, text, name_bytes, kind.kind,
-                                 CountOf(kind, header_.samples),
-                                 table_.ArrayOf(table_.NumberOf(kind.name))});
+      const uint32_t number = table_.NumberOf(kind.name);
+      const ArrayShape& array = table_.ArrayOf(number);
+      const uint32_t count =
+          array.dimensions > 0 ? array_counts_[number] : CountOf(kind, header_.samples);
+      writer.Put(ExtensionRecord{kind.first_sample, text, name_bytes, kind.kind, count, array});
       text += name_bytes;
     }
     WriteMembers(writer);
@@ -183,15 +220,11 @@ class Builder {
   // Converts the shard's extension indices to the table's. Frees each shard once it is written.
   void WriteMembers(Writer& writer) {
     for (ScannedShard& shard : build_.shards) {
-      std::vector<uint32_t> numbers;
-      for (const auto& extension : shard.extensions)
-        numbers.push_back(table_.NumberOf(extension.name));
+      const std::vector<uint32_t> numbers = table_.NumbersOf(shard);
       for (size_t i = 0; i < shard.members.size(); ++i) {
         ShardMember member = shard.members[i];
-        member.extension = numbers[member.extension];
-        const ArrayShape& wanted = table_.ArrayOf(member.extension);
-        if (wanted.dimensions > 0 && ArrayAt(shard, i) != wanted)
-          member.extension |= ShardMember::kUnlike;
+        member.extension = numbers[member.extension] & kLastExtension;
+        if (!Fits(ArrayAt(shard, i), table_.ArrayOf(member.extension))) member.array_header = 0;
         writer.Put(member);
       }
       shard = ScannedShard();
@@ -200,6 +233,7 @@ class Builder {
 
   ShardsToBuild build_;
   Table table_;
+  std::vector<uint32_t> array_counts_;  // one for each extension, as ExtensionRecord::count
   ShardManifestHeader header_;
 };
 

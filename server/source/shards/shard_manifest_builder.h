@@ -20,7 +20,7 @@ struct ScannedShard {
     uint64_t first_sample = 0;
     // Samples that have it, and the minimum and maximum number of values per sample.
     uint64_t samples = 0, least = 0, most = 0;
-    uint32_t array = 0;  // of its first member, as in array_of_member
+    uint32_t array = 0;  // of its first member that has elements, as in array_of_member
   };
 
   FileState state;
@@ -45,6 +45,7 @@ struct ShardsToBuild {
 };
 
 inline constexpr size_t kMostExtensions = 1024;
+static_assert(kMostExtensions <= kLastExtension);
 // The error for samples with more.
 absl::Status TooManyExtensions(const std::string& example);
 

@@ -1,4 +1,5 @@
-// NumPy arrays as members of tar shards: each array is a sample's whole tensor.
+// NumPy arrays as members of tar shards: each array is a sample's whole tensor, or as much of it as
+// the sample has.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -16,9 +17,14 @@ inline bool IsNpyExtension(absl::string_view extension) {
   return extension == "npy" || absl::EndsWith(extension, ".npy");
 }
 
-// Reads the member's header. The result has no dimensions if the member is not an array that can be
-// a tensor; else the array is the member's last bytes.
+struct ArrayMember {
+  ArrayShape array;  // no dimensions: the member is not an array that can be a tensor
+  // Before the elements, which are the rest of the member.
+  uint32_t header_bytes = 0;
+};
+
+// Reads the member's header.
 // **Errors**: those of ShardWindow::Read.
-absl::StatusOr<ArrayShape> ReadNpyMember(const TarMember& member, ShardWindow& window);
+absl::StatusOr<ArrayMember> ReadNpyMember(const TarMember& member, ShardWindow& window);
 
 }  // namespace penstock::source

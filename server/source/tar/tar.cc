@@ -21,7 +21,7 @@ namespace penstock::source {
 namespace {
 
 bool HasImage(const ShardManifest& manifest, uint64_t sample) {
-  return manifest.extensions()[manifest.MembersOf(sample).front().kind()].kind == kWdsImage;
+  return manifest.extensions()[manifest.MembersOf(sample).front().extension].kind == kWdsImage;
 }
 
 class TarDataset final : public ShardDataset<TarState> {

@@ -32,15 +32,19 @@ bool IsPicture(absl::string_view extension) {
   return false;
 }
 
-// The first array determines the type and shape of its field.
-void MakeArray(const ArrayShape& array, TarField& field) {
+// The first array with elements determines the type and shape of its field. The first side may
+// vary, as boxes do.
+void MakeArray(const ExtensionRecord& extension, TarField& field) {
+  const ArrayShape& array = extension.array;
   const bool is_array = array.dimensions > 0 && array.dimensions <= array.sides.size() &&
                         base::IsKnown(static_cast<base::DType>(array.type));
   if (!is_array) return;
   field.array = true;
   field.field.type = static_cast<base::DType>(array.type);
-  field.field.shape.assign(array.sides.begin(), array.sides.begin() + array.dimensions);
-  field.field.variable = false;
+  field.field.variable = extension.count == kAnyCount;
+  field.field.list = !field.field.variable;
+  const auto first = array.sides.begin() + (field.field.variable ? 1 : 0);
+  field.field.shape.assign(first, array.sides.begin() + array.dimensions);
 }
 
 // Offers every extension as raw bytes, or as an array. A picture beside the image may be a mask of
@@ -52,10 +56,17 @@ std::vector<TarField> ToFields(const ShardManifest& manifest) {
     if (!MayBeAskedFor(name)) continue;
     const bool placed = manifest.header().images > 0 && (IsPicture(name) || NamesPlaces(name));
     TarField field = {.field = {.name = name, .variable = true, .placed = placed}, .extension = i};
-    if (IsNpyExtension(name)) MakeArray(manifest.extensions()[i].array, field);
+    if (IsNpyExtension(name)) MakeArray(manifest.extensions()[i], field);
     fields.push_back(std::move(field));
   }
   return fields;
+}
+
+// The size of one of the items of which a tensor has a variable number.
+uint64_t ItemBytes(const Tensor& tensor) {
+  uint64_t bytes = base::ElementBytes(tensor.type);
+  for (size_t side = 1; side < tensor.shape.size(); ++side) bytes *= tensor.shape[side];
+  return bytes;
 }
 
 uint64_t OffsetOf(const ShardMember& member) { return uint64_t{member.block} * kTarBlock; }
@@ -174,12 +185,12 @@ absl::StatusOr<TarSample> TarSample::Open(const TarState& state, uint64_t sample
 
 const ShardMember* TarSample::image() const {
   const ShardMember& first = state_->manifest.MembersOf(sample_).front();
-  return state_->manifest.extensions()[first.kind()].kind == kWdsImage ? &first : nullptr;
+  return state_->manifest.extensions()[first.extension].kind == kWdsImage ? &first : nullptr;
 }
 
 const ShardMember* TarSample::Find(uint32_t extension) const {
   for (const ShardMember& member : state_->manifest.MembersOf(sample_))
-    if (member.kind() == extension) return &member;
+    if (member.extension == extension) return &member;
   return nullptr;
 }
 
@@ -196,8 +207,8 @@ absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor&
                                             FieldRows rows) const {
   const ShardMember* member = Find(field.extension);
   if (member == nullptr) return base::Fault::kMissing;
+  if (field.array) return FillArray(*member, tensor, rows);
   const uint64_t most = tensor.bytes();
-  if (field.array) return FillArray(*member, {rows.values, most});
   if (member->bytes > most) return base::Fault::kTooLong;
   PENSTOCK_RETURN_IF_ERROR(Read(*member, 0, {rows.values, member->bytes}));
   std::memset(rows.values + member->bytes, 0, most - member->bytes);
@@ -206,12 +217,21 @@ absl::StatusOr<base::Fault> TarSample::Fill(const TarField& field, const Tensor&
   return base::Fault::kNone;
 }
 
-// The scan has checked that the array has the field's type and shape, and that the member ends with
-// its elements.
-absl::StatusOr<base::Fault> TarSample::FillArray(const ShardMember& member,
-                                                 std::span<std::byte> into) const {
-  if (member.unlike() || member.bytes < into.size()) return base::Fault::kMalformed;
-  PENSTOCK_RETURN_IF_ERROR(Read(member, member.bytes - into.size(), into));
+// The scan has checked that the array has the field's type and shape, but for the first side, and
+// that the member ends with its elements.
+absl::StatusOr<base::Fault> TarSample::FillArray(const ShardMember& member, const Tensor& tensor,
+                                                 FieldRows rows) const {
+  const uint32_t header = member.array_header;
+  if (header == 0 || member.bytes < header) return base::Fault::kMalformed;
+  const uint64_t bytes = member.bytes - header, most = tensor.bytes(), item = ItemBytes(tensor);
+  const bool varies = rows.length != nullptr;
+  if (varies ? bytes % item != 0 : bytes != most) return base::Fault::kMalformed;
+  if (bytes > most) return base::Fault::kTooLong;
+  PENSTOCK_RETURN_IF_ERROR(Read(member, header, {rows.values, bytes}));
+  if (!varies) return base::Fault::kNone;
+  std::memset(rows.values + bytes, 0, most - bytes);
+  const auto length = static_cast<int32_t>(bytes / item);
+  std::memcpy(rows.length, &length, sizeof length);
   return base::Fault::kNone;
 }
 

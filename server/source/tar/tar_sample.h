@@ -65,7 +65,8 @@ class TarSample {
   TarSample(const TarState& state, uint64_t sample, size_t shard, ShardFiles::Handle file)
       : state_(&state), sample_(sample), shard_(shard), file_(std::move(file)) {}
 
-  absl::StatusOr<base::Fault> FillArray(const ShardMember& member, std::span<std::byte> into) const;
+  absl::StatusOr<base::Fault> FillArray(const ShardMember& member, const Tensor& tensor,
+                                        FieldRows rows) const;
 
   const TarState* state_;  // kept alive by the owner of the sample
   uint64_t sample_;

@@ -92,8 +92,8 @@ class TarScanner {
     PENSTOCK_ASSIGN_OR_RETURN(const WdsSamples::Added added, samples.Add(member));
     PENSTOCK_RETURN_IF_ERROR(steps_.Add(samples.samples() - before));
     if (added == WdsSamples::Added::kArray) {
-      PENSTOCK_ASSIGN_OR_RETURN(const ArrayShape array, ReadNpyMember(member, window));
-      samples.SetArray(array);
+      PENSTOCK_ASSIGN_OR_RETURN(const ArrayMember found, ReadNpyMember(member, window));
+      samples.SetArray(found);
     }
     if (added != WdsSamples::Added::kLabel) return absl::OkStatus();
     PENSTOCK_ASSIGN_OR_RETURN(

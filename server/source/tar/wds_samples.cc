@@ -7,7 +7,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "server/source/files/escape.h"
-#include "server/source/tar/npy_member.h"
 #include "server/source/tar/wds_name.h"
 
 namespace penstock::source {
@@ -55,7 +54,7 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
   scanned_.members.push_back(
       {.block = static_cast<uint32_t>(member.offset / kTarBlock),
        .bytes = static_cast<uint32_t>(std::min(member.bytes, kLargestSample)),
-       .extension = extension});
+       .extension = extension & kLastExtension});
   if (!scanned_.array_of_member.empty()) scanned_.array_of_member.push_back(0);
   digest_.Add(member.name);
   digest_.Add(member.bytes);
@@ -63,16 +62,20 @@ absl::StatusOr<WdsSamples::Added> WdsSamples::Add(const TarMember& member) {
   return IsNpyExtension(name->extension) ? Added::kArray : Added::kMember;
 }
 
-void WdsSamples::SetArray(const ArrayShape& array) {
+void WdsSamples::SetArray(const ArrayMember& found) {
+  const ArrayShape& array = found.array;
   if (array.dimensions == 0) return;
   const auto next = static_cast<uint32_t>(scanned_.arrays.size() + 1);
   const auto [at, is_new] = arrays_.try_emplace(array, next);
   if (is_new) scanned_.arrays.push_back(array);
   scanned_.array_of_member.resize(scanned_.members.size());
   scanned_.array_of_member.back() = at->second;
-  const uint32_t extension = scanned_.members.back().extension;
-  ScannedShard::Extension& known = scanned_.extensions[extension];
-  if (known.first_sample + 1 == scanned_.samples.size()) known.array = at->second;
+  ShardMember& member = scanned_.members.back();
+  member.array_header = found.header_bytes & ShardMember::kLongestHeader;
+  ScannedShard::Extension& known = scanned_.extensions[member.extension];
+  const bool is_first = known.first_sample + 1 == scanned_.samples.size();
+  const bool was_empty = known.array != 0 && scanned_.arrays[known.array - 1].empty();
+  if (is_first || (was_empty && !array.empty())) known.array = at->second;
 }
 
 absl::Status WdsSamples::SetLabel(const TarMember& member, absl::string_view text) {

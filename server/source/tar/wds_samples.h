@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "server/source/files/hash.h"
 #include "server/source/shards/shard_manifest_builder.h"
+#include "server/source/tar/npy_member.h"
 #include "server/source/tar/tar_walk.h"
 
 namespace penstock::source {
@@ -51,7 +52,7 @@ class WdsSamples {
   absl::StatusOr<Added> Add(const TarMember& member);
   absl::Status SetLabel(const TarMember& member, absl::string_view text);
   // No dimensions: the member is not an array after all.
-  void SetArray(const ArrayShape& array);
+  void SetArray(const ArrayMember& found);
 
   uint64_t samples() const { return scanned_.samples.size(); }
   // Returns the samples; the caller sets state and warning.

@@ -57,12 +57,14 @@ def npy(array):
 
 
 def write_tar(path, scenes):
-    """Masks, four boxes and the points of each, in arrays of one shape."""
+    """Masks and the points of each; four boxes, in arrays of one shape; all boxes and labels, in arrays of different lengths, of
+    which empty ones are numpy.array([])."""
     with tarfile.open(path, "w") as shard:
         for number, scene in enumerate(scenes):
             four = np.resize(scene.boxes, (4, 4)) if len(scene.boxes) else np.zeros((4, 4), "float32")
             members = {"png": png(scene.image), "mask.png": png(scene.mask), "points.npy": npy(scene.points),
-                       "boxes.npy": npy(four.astype("float32"))}
+                       "boxes.npy": npy(four.astype("float32")),
+                       "all.npy": npy(scene.boxes if len(scene.boxes) else np.array([])), "labels.npy": npy(scene.labels)}
             for extension, content in members.items():
                 member = tarfile.TarInfo(f"{number:05d}.{extension}")
                 member.size = len(content)

@@ -88,20 +88,26 @@ class TargetsTest(support.FeedTest):
             self.assertEqual(mirrored > 0, any(step["name"] == "RandomHorizontalFlip" for step in steps))
 
     def test_boxes_and_what_belongs_to_them_come_clipped_and_leave_together(self):
-        fields = [penstock.Boxes("boxes", max=MOST), penstock.WithBoxes("labels", MOST), penstock.WithBoxes("area", MOST),
-                  penstock.Mask("mask")]
-        dropped = 0
-        for name, (transform, steps) in RECIPES.items():
-            for sample, epoch, row in self.rows(self.loader("xyxy-False.tfrecord", fields, transform)):
-                with self.subTest(name, sample=sample, epoch=epoch):
-                    scene, moved = self.moved(sample, epoch, steps)
-                    kept = moved.kept()
-                    self.assertEqual(row["labels"].tolist(), scene.labels[kept].tolist())
-                    self.assertEqual(row["area"].tolist(), scene.labels[kept].tolist())
-                    np.testing.assert_allclose(row["boxes"], moved.boxes[kept], atol=2e-3)
-                    np.testing.assert_array_equal(row["mask"], np.asarray(moved.mask))
-                    dropped += len(kept) - kept.sum()
-        self.assertGreater(dropped, 20)
+        for dataset, boxes, with_boxes, mask in (("xyxy-False.tfrecord", "boxes", ("labels", "area"), "mask"),
+                                                 ("scenes.tar", "all.npy", ("labels.npy",), "mask.png")):
+            fields = [penstock.Boxes(boxes, max=MOST), penstock.Mask(mask)]
+            fields += [penstock.WithBoxes(name, MOST) for name in with_boxes]
+            dropped = 0
+            for name, (transform, steps) in RECIPES.items():
+                for sample, epoch, row in self.rows(self.loader(dataset, fields, transform)):
+                    with self.subTest(name, dataset=dataset, sample=sample, epoch=epoch):
+                        scene, moved = self.moved(sample, epoch, steps)
+                        kept = moved.kept()
+                        for field in with_boxes:
+                            self.assertEqual(row[field].tolist(), scene.labels[kept].tolist())
+                        np.testing.assert_allclose(row[boxes], moved.boxes[kept], atol=2e-3)
+                        np.testing.assert_array_equal(row[mask], np.asarray(moved.mask))
+                        dropped += len(kept) - kept.sum()
+            self.assertGreater(dropped, 20)
+
+    def test_arrays_of_different_lengths_need_a_greatest_length(self):
+        with self.assertRaisesRegex(penstock.InvalidArgument, "'all.npy' is of variable length"):
+            next(iter(self.loader("scenes.tar", [penstock.Boxes("all.npy")], RECIPES["segmentation"][0])))
 
     def test_stored_formats_are_read(self):
         transform, steps = RECIPES["segmentation"]

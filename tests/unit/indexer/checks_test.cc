@@ -19,10 +19,11 @@ ScannedShard Tar() {
   scanned.samples = {{.place = 0}, {.place = 2}};
   scanned.extensions = {{.name = "jpg", .kind = 1}, {.name = "npy", .first_sample = 1, .array = 1}};
   scanned.members = {{.block = 1, .bytes = 512, .extension = 0},
-                     {.block = 3, .bytes = 512, .extension = 1},
-                     {.block = 9, .bytes = 512, .extension = 1}};
-  scanned.arrays = {{.type = 2, .dimensions = 1, .sides = {4}}};
-  scanned.array_of_member = {0, 1, 1};
+                     {.block = 3, .bytes = 132, .extension = 1, .array_header = 128},
+                     {.block = 9, .bytes = 128, .extension = 1, .array_header = 128}};
+  scanned.arrays = {{.type = 2, .dimensions = 1, .sides = {4}},
+                    {.type = 2, .dimensions = 2, .sides = {0, kMost}}};
+  scanned.array_of_member = {0, 1, 2};
   scanned.images = 1;
   scanned.labeled = 2;
   return scanned;
@@ -46,19 +47,22 @@ TEST(ChecksTest, ATarShardThatCannotBeIsRefused) {
       [](ScannedShard& s) { s.members[2].bytes = 513; },
       [](ScannedShard& s) { s.members[2].bytes = kMost; },
       [](ScannedShard& s) { s.members[2].extension = 2; },
-      [](ScannedShard& s) { s.members[2].extension |= source::ShardMember::kUnlike; },
+      [](ScannedShard& s) { s.members[0].array_header = 128; },
+      [](ScannedShard& s) { s.members[1].array_header = 0; },
+      [](ScannedShard& s) { s.members[1].array_header = 64; },
+      [](ScannedShard& s) { s.array_of_member.clear(); },
       [](ScannedShard& s) { s.extensions[0].kind = 2; },
       [](ScannedShard& s) { s.extensions[0].first_sample = 2; },
-      [](ScannedShard& s) { s.extensions[1].array = 2; },
+      [](ScannedShard& s) { s.extensions[1].array = 3; },
       [](ScannedShard& s) { s.arrays[0].type = 99; },
       [](ScannedShard& s) { s.arrays[0].dimensions = 0; },
       [](ScannedShard& s) { s.arrays[0].dimensions = 9; },
-      [](ScannedShard& s) { s.arrays[0].sides[0] = 0; },
+      [](ScannedShard& s) { s.arrays[0].sides[0] = 3; },
       [](ScannedShard& s) { s.arrays[0].sides[0] = kShardBytes + 1; },
       [](ScannedShard& s) {
         s.arrays[0] = {.type = 2, .dimensions = 2, .sides = {kMost, kMost}};
       },
-      [](ScannedShard& s) { s.array_of_member[0] = 2; },
+      [](ScannedShard& s) { s.array_of_member[0] = 3; },
       [](ScannedShard& s) { s.images = 3; },
       [](ScannedShard& s) { s.labeled = 3; },
   };

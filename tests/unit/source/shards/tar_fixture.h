@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/source/parse/directly.h"
 #include "server/source/tar/tar.h"
@@ -56,6 +57,23 @@ class TarTest : public ::testing::Test {
   CacheUse use_ = CacheUse::kUse;
   std::string warning_;
   bool from_cache_ = false;
+};
+
+class TarFieldsTest : public TarTest {
+ protected:
+  // Sets rows_ to the sample's fields. Returns the fault.
+  absl::StatusOr<base::Fault> ReadFields(const Dataset& dataset, uint64_t sample,
+                                         const std::vector<FieldRequest>& requests) {
+    PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select(requests));
+    rows_.clear();
+    std::vector<std::byte*> at;
+    for (const uint64_t bytes : selection.layout.blocks) rows_.push_back(std::string(bytes, '#'));
+    for (std::string& row : rows_) at.push_back(reinterpret_cast<std::byte*>(row.data()));
+    const auto reader = dataset.NewReader();
+    EXPECT_TRUE(reader->Open(sample).ok());
+    return reader->ReadFields(selection, at);
+  }
+  std::vector<std::string> rows_;
 };
 
 }  // namespace penstock::source

@@ -171,23 +171,6 @@ TEST_F(TarTest, ASampleWithoutTheImageOrWithAnEmptyOneIsAFault) {
 
 // ---- Other fields of a sample. ----
 
-class TarFieldsTest : public TarTest {
- protected:
-  // Sets rows_ to the sample's fields. Returns the fault.
-  absl::StatusOr<base::Fault> ReadFields(const Dataset& dataset, uint64_t sample,
-                                         const std::vector<FieldRequest>& requests) {
-    PENSTOCK_ASSIGN_OR_RETURN(const Selection selection, dataset.Select(requests));
-    rows_.clear();
-    std::vector<std::byte*> at;
-    for (const uint64_t bytes : selection.layout.blocks) rows_.push_back(std::string(bytes, '#'));
-    for (std::string& row : rows_) at.push_back(reinterpret_cast<std::byte*>(row.data()));
-    const auto reader = dataset.NewReader();
-    EXPECT_TRUE(reader->Open(sample).ok());
-    return reader->ReadFields(selection, at);
-  }
-  std::vector<std::string> rows_;
-};
-
 const std::string kFive = std::string("\5\0\0\0", 4), kNone = std::string(4, '\0');
 
 TEST_F(TarFieldsTest, WhatIsMissingOrTooLongIsAFault) {
@@ -252,53 +235,6 @@ TEST_F(TarFieldsTest, AMaskIsAMemberThatIsReadBesideTheImage) {
 
   ASSERT_TRUE(reader->Open(1).ok());
   EXPECT_EQ(reader->OpenMask(selection, 1)->fault, base::Fault::kMissing);
-}
-
-// An array file as NumPy writes version 1.0, with `padding` additional spaces in its header.
-std::string NpyMember(const std::string& descr, const std::string& shape, const std::string& data,
-                      size_t padding = 0) {
-  std::string literal = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape +
-                        ", }" + std::string(padding, ' ') + "\n";
-  const std::string length = {static_cast<char>(literal.size()), '\0'};
-  return std::string("\x93NUMPY\x01\x00", 8) + length + literal + data;
-}
-
-TEST_F(TarFieldsTest, ArraysOfAnotherTypeOrShapeThanTheFirstAreMalformed) {
-  folder_.Write("x.tar",
-                TarFile("a.jpg", "image") + TarFile("a.npy", NpyMember("<u2", "(2,)", "1234")) +
-                    TarFile("b.jpg", "image") + TarFile("b.npy", NpyMember("<i2", "(2,)", "1234")) +
-                    TarFile("c.jpg", "image") + TarFile("c.npy", NpyMember("<u2", "(1,)", "12")) +
-                    TarFile("d.jpg", "image") + TarFile("d.npy", NpyMember("<u2", "(2,)", "12")) +
-                    TarFile("e.jpg", "image") + TarFile("e.npy", "no array"));
-  const auto dataset = Open();
-
-  for (uint64_t sample = 1; sample < 5; ++sample)
-    EXPECT_EQ(*ReadFields(*dataset, sample, {{.name = "npy"}}), base::Fault::kMalformed) << sample;
-}
-
-TEST_F(TarFieldsTest, ArraysAreTensorsWhateverTheirHeadersLength) {
-  folder_.Write("x.tar", TarFile("a.jpg", "image") +
-                             TarFile("a.box.npy", NpyMember("<f4", "(1, 2)", "12345678")) +
-                             TarFile("b.jpg", "image") +
-                             TarFile("b.box.npy", NpyMember("<f4", "(1, 2)", "abcdefgh", 7)));
-  const auto dataset = Open();
-  const SampleField field = dataset->fields()[1];
-  EXPECT_EQ(field.name, "box.npy");
-  EXPECT_EQ(field.type, base::DType::kFloat32);
-  EXPECT_THAT(field.shape, ElementsAre(1, 2));
-  EXPECT_FALSE(field.variable);
-
-  for (const uint64_t sample : {0, 1}) {
-    ASSERT_EQ(*ReadFields(*dataset, sample, {{.name = "box.npy"}}), base::Fault::kNone);
-    EXPECT_THAT(rows_, ElementsAre(sample == 0 ? "12345678" : "abcdefgh"));
-  }
-}
-
-TEST_F(TarFieldsTest, WhatIsNoTensorComesAsBytes) {
-  folder_.Write("x.tar",
-                TarFile("a.jpg", "image") + TarFile("a.npy", NpyMember("|O", "(2,)", "pickles")));
-
-  EXPECT_TRUE(Open()->fields()[1].variable);
 }
 
 TEST_F(TarFieldsTest, SamplesWithoutAnImageAreRows) {
