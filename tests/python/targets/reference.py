@@ -145,7 +145,9 @@ class Moved:
 
     def resize(self, size, x, y, width, height):
         box = (x, y, x + width, y + height)
-        self.image = self.image.crop(box).resize(size, Image.Resampling.BILINEAR)
+        # The horizontal pass first, in two calls: Pillow 13 exchanges the passes for some shapes.
+        wide = self.image.crop(box).resize((size[0], height), Image.Resampling.BILINEAR)
+        self.image = wide.resize(size, Image.Resampling.BILINEAR)
         self.mask = self.mask.crop(box).resize(size, Image.Resampling.NEAREST)
         self._shift(-x, -y, (width, height))
         scale = (size[0] / width, size[1] / height)
