@@ -91,7 +91,7 @@ threads() {
 
 includes() { # of files alone, some in turn
   configure build/lint/files -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
-    tests/lint/units.py includes build/lint/files --most "${PENSTOCK_LINT_FILES:-200}"
+    tests/lint/units.py includes build/lint/files --most "${PENSTOCK_LINT_FILES:-100}"
 }
 
 mistakes() { # [--most N]
@@ -109,7 +109,7 @@ for name; do
     python-types) if tools; then check python-types python_types; else failed="$failed mypy"; fi ;;
     thread-safety) check thread-safety threads ;;
     some-includes) check some-includes includes ;;
-    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_UNITS:-64}" ;;
+    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_UNITS:-32}" ;;
     clang-tidy) check clang-tidy mistakes ;;
     *)
       echo "lint: there is no check '$name'; see the first lines of tests/lint/run.sh" >&2

@@ -149,7 +149,8 @@ void Engine::FollowDemand(base::TimePoint now) {
   std::vector<FlowFigures> figures;
   for (const auto& [feed, of_feed] : look->feeds)
     if (ToFillPath(feed->spec) != FillPath::kPython) figures.push_back(shown.ToFigures(*feed));
-  worker_count_.Follow(figures, look->workers_busy, now);
+  worker_count_.Follow(figures, {.on_average = look->workers_busy, .lately = look->workers_lately},
+                       now);
 }
 
 void Engine::Tidy(base::TimePoint now) {

@@ -94,7 +94,7 @@ std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessi
   NoteWorkerCpu(workers);
   LookAtPython(hosts, since, now);
   const FeedFlow::Look daemon = LookAtWorkers(workers, since);
-  Look look{.workers_busy = workers_busy_.mean()};
+  Look look{.workers_busy = workers_busy_.mean(), .workers_lately = workers_lately_.mean()};
   for (const auto& [id, session] : sessions.all()) {
     const SessionView view = sessions.ViewOf(id);
     if (session.ended || view.finished) continue;
@@ -132,6 +132,7 @@ FeedFlow::Look Statistics::LookAtWorkers(const workers::Supervisor& workers, bas
                                .readers = ShareOf(read_, since, workers.count()),
                                .row_copiers = ShareOf(copied_, since, row_copiers_)};
   workers_busy_.Add(look.workers, since);
+  workers_lately_.Add(look.workers, since);
   read_ = copied_ = {};
   return look;
 }
@@ -191,6 +192,7 @@ FlowFigures Statistics::ToFigures(const Feed& feed, uint32_t workers,
   return {.has_data = feed.flow.starved.has_data() && feed.flow.sums().waits > 0,
           .fill_path = fill_path,
           .starved = feed.flow.starved.mean(),
+          .starving = feed.flow.starving.mean(),
           .copying = feed.flow.copying.mean(),
           .workers = workers,
           .workers_busy = feed.flow.workers.mean(),

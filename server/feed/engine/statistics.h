@@ -43,6 +43,7 @@ class Statistics {
   // ---- Looks, several times a second ----
   struct Look {
     double workers_busy = 0;                     // over the last seconds
+    double workers_lately = 0;                   // the same, over the last third of one
     std::map<Feed*, FeedFlow::Look> feeds = {};  // those with sessions
   };
   // Nullopt for the first look, or if no time has passed.
@@ -79,7 +80,7 @@ class Statistics {
   Rate rate_;  // of samples
   base::TimePoint looked_at_{};
   base::Duration read_{}, copied_{};  // time of readers and row copiers since then
-  Recent workers_busy_, python_busy_;
+  Recent workers_busy_, python_busy_, workers_lately_{kLately};
   // Of each Python dataset: the time that its workers had worked at the last look, and how busy
   // they were since the one before.
   struct PythonLook {

@@ -9,7 +9,7 @@
 namespace penstock::feed {
 namespace {
 
-constexpr base::Duration kAskEvery = std::chrono::seconds(1);
+constexpr base::Duration kAskEvery = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -25,12 +25,14 @@ bool WorkerCount::IsDue(base::TimePoint now) const {
   return demand_.has_value() && now - asked_ >= kAskEvery;
 }
 
-void WorkerCount::Follow(const std::vector<FlowFigures>& feeds, double workers_busy,
+void WorkerCount::Follow(const std::vector<FlowFigures>& feeds, const Busy& workers,
                          base::TimePoint now) {
   asked_ = now;
-  WorkerDemand::Seen seen = {.workers = workers_.count(), .busy = workers_busy};
+  WorkerDemand::Seen seen = {
+      .workers = workers_.count(), .busy = workers.on_average, .busy_lately = workers.lately};
   for (const FlowFigures& figures : feeds) {
     seen.anybody_starves |= figures.has_data && figures.starved >= base::kHeldUp;
+    seen.starving = std::max(seen.starving, figures.starving);
     seen.more_wanted = std::max(seen.more_wanted, Judge(figures).more_workers);
   }
   if (const auto change = demand_->Ask(seen, now)) Change(*change);

@@ -27,10 +27,14 @@ class WorkerCount {
 
   // Returns the previous number. **Errors**: InvalidArgument for 0 or more than the maximum.
   absl::StatusOr<uint32_t> Set(uint32_t count);
-  // Whether Follow needs figures now: once a second, unless the number is fixed.
+  // Whether Follow needs figures now: ten times a second, unless the number is fixed.
   bool IsDue(base::TimePoint now) const;
+  // How busy all workers are, 0 … 1: over the last seconds, and over the last third of one.
+  struct Busy {
+    double on_average = 0, lately = 0;
+  };
   // Adjusts the number to the demand. `feeds`: the figures of each feed that has sessions.
-  void Follow(const std::vector<FlowFigures>& feeds, double workers_busy, base::TimePoint now);
+  void Follow(const std::vector<FlowFigures>& feeds, const Busy& workers, base::TimePoint now);
   // "auto, 1 to 8", or "fixed".
   std::string policy() const;
 

@@ -70,6 +70,7 @@ void FeedFlow::Seen(const Look& look, base::Duration since) {
   if (look.sessions == 0) return;
   occupancy.Add(look.occupancy / look.sessions, since);
   starved.Add(look.starved / look.sessions, since);
+  starving.Add(look.starved / look.sessions, since);
   copying.Add(look.copying / look.sessions, since);
   workers.Add(look.workers, since);
   readers.Add(look.readers, since);

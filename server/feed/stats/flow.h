@@ -49,6 +49,9 @@ struct RowsEnded {
   base::Duration read{}, decode{};  // parts of the time between
 };
 
+// The memory of figures on which a quick decision is based.
+inline constexpr Recent::Seconds kLately{0.3};
+
 // Everything is also added to the dataset's totals, which outlive the feed.
 class FeedFlow {
  public:
@@ -80,9 +83,10 @@ class FeedFlow {
   const StageSums& sums() const { return sums_; }
 
   // As sampled by the ticks; fractions between 0 and 1.
-  Recent occupancy;  // ready fraction of the windows
-  Recent starved;    // fraction of time asleep without a batch
-  Recent copying;    // fraction of time asleep while a full batch was being copied to its GPU
+  Recent occupancy;          // ready fraction of the windows
+  Recent starved;            // fraction of time asleep without a batch
+  Recent starving{kLately};  // the same, lately
+  Recent copying;  // fraction of time asleep while a full batch was being copied to its GPU
   // How busy the daemon's parts were while it had sessions.
   Recent workers, readers, row_copiers;
 

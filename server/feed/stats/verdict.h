@@ -21,7 +21,8 @@ struct FlowFigures {
   bool has_data = false;  // observed long enough, and batches were taken
   FillPath fill_path = FillPath::kWorkers;
   double starved = 0;       // fraction of time that its trainers slept without a batch
-  double copying = 0;       // of that, while a full batch was being copied to the GPU
+  double starving = 0;      // the same, over the last third of a second
+  double copying = 0;       // of starved, while a full batch was being copied to the GPU
   uint32_t workers = 0;     // the daemon's; for kPython, the dataset's Python workers
   double workers_busy = 0;  // 0 … 1, of those workers
   double readers_busy = 0;  // 0 … 1: the workers' readers, or the row copiers

@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/pace.h"
 
 namespace penstock::feed {
 namespace {
 
 constexpr double kIdle = 0.5;
+// A trainer that sleeps for that much of the last moment cannot wait for the figures to settle.
+constexpr double kUrgent = 0.5;
 // With one worker fewer, the others must not be busier than this, or it would be needed again at
 // once.
 constexpr double kStillEasy = 0.7;
@@ -19,16 +22,29 @@ bool OneIsTooMany(const WorkerDemand::Seen& seen) {
   return seen.busy * seen.workers / (seen.workers - 1) < kStillEasy;
 }
 
+bool IsUrgent(const WorkerDemand::Seen& seen) {
+  return seen.starving >= kUrgent && seen.busy_lately >= base::kBusy;
+}
+
+// As many as have enough to do, but at least half of those that there are.
+uint32_t Fewer(const WorkerDemand::Seen& seen) {
+  const auto enough = static_cast<uint32_t>(std::ceil(seen.busy * seen.workers / kStillEasy));
+  return std::clamp(enough, (seen.workers + 1) / 2, seen.workers - 1);
+}
+
 }  // namespace
 
 std::optional<WorkerDemand::Change> WorkerDemand::Ask(const Seen& seen, base::TimePoint now) {
   if (seen.workers > options_.most)
     return Changed(options_.most, "more than workers.max_cores allows", now);
   if (!OneIsTooMany(seen)) idle_since_.reset();
-  if (changed_ && now - *changed_ < options_.settles) return std::nullopt;
+  const uint32_t few = std::max(seen.workers, 1u);
+  if (IsUrgent(seen) && seen.workers < options_.most && !IsWithin(options_.hurries, now))
+    return Changed(std::min(2 * few, options_.most), "trainers sleep while all workers decode",
+                   now);
+  if (IsWithin(options_.settles, now)) return std::nullopt;
 
   if (seen.more_wanted > 0 && seen.workers < options_.most) {
-    const uint32_t few = std::max(seen.workers, 1u);
     const uint32_t wanted = few + std::min(seen.more_wanted, few);
     return Changed(
         std::min(wanted, options_.most),
@@ -37,10 +53,14 @@ std::optional<WorkerDemand::Change> WorkerDemand::Ask(const Seen& seen, base::Ti
   if (!OneIsTooMany(seen)) return std::nullopt;
   if (!idle_since_) idle_since_ = now;
   if (now - *idle_since_ < options_.idles) return std::nullopt;
-  return Changed(seen.workers - 1,
+  return Changed(Fewer(seen),
                  absl::StrCat("workers are ", std::lround(100 * seen.busy),
                               " % busy and nobody waits for them"),
                  now);
+}
+
+bool WorkerDemand::IsWithin(base::Duration of_change, base::TimePoint now) const {
+  return changed_ && now - *changed_ < of_change;
 }
 
 std::optional<WorkerDemand::Change> WorkerDemand::Changed(uint32_t workers, std::string reason,

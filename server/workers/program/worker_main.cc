@@ -12,6 +12,7 @@
 
 #include "common/base/units.h"
 #include "common/posix/failpoint.h"
+#include "common/posix/limits.h"
 #include "common/sandbox/probe/probe_page.h"
 #include "common/sandbox/probe/run_probe.h"
 #include "server/workers/program/confine.h"
@@ -64,6 +65,7 @@ absl::Status ServeUntilTheEnd(WorkerEndpoint& end, SegmentTable& segments) {
 int Main() {
   auto end = WorkerEndpoint::Open();
   absl::Status status = end.status();
+  if (status.ok()) status = posix::GiveWay();  // trainers must not wait for a worker
   if (status.ok()) status = Confine(end->memory_bytes(), end->sandbox()).status();
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());

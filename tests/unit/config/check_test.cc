@@ -361,13 +361,15 @@ TEST(PrivateConfigTest, ItIsTheUsersAloneAndTakesAnyPathAndEndsWhenAlone) {
   EXPECT_EQ(IdleLimit(*config), std::chrono::seconds(10));
 }
 
-TEST(PrivateConfigTest, ItTakesAQuarterOfTheMemoryAndHalfTheCores) {
+TEST(PrivateConfigTest, ItTakesAQuarterOfTheMemoryAndWorkersByDemand) {
   const auto large = PrivateConfig("/p", Left(16, 8 * kGiB));
   const auto small = PrivateConfig("/p", Left(1, 64 * kMiB));
 
   ASSERT_TRUE(large.ok() && small.ok());
   EXPECT_EQ(large->pool().max_bytes(), 2 * kGiB);
-  EXPECT_EQ(large->workers().count(), 8u);
+  EXPECT_TRUE(large->workers().auto_());
+  EXPECT_EQ(WorkerCount(*large, Left(16, 8 * kGiB)), 4u);
+  EXPECT_EQ(MostWorkers(*large, Left(16, 8 * kGiB)), 16u);
   EXPECT_EQ(small->pool().max_bytes(), 16 * kMiB);
   EXPECT_EQ(small->pool().segment_bytes(), 16 * kMiB);
   EXPECT_EQ(small->workers().count(), 1u);

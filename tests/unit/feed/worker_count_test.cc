@@ -23,14 +23,14 @@ TEST_F(WorkerCountTest, AFixedNumberFollowsNobody) {
   EXPECT_FALSE(fixed_.IsDue(now_));
 }
 
-TEST_F(WorkerCountTest, AnAutomaticOneLooksOnceASecond) {
+TEST_F(WorkerCountTest, AnAutomaticOneLooksTenTimesASecond) {
   EXPECT_EQ(automatic_.policy(), "auto, 1 to 8");
   EXPECT_TRUE(automatic_.IsDue(now_));
 
-  automatic_.Follow({}, 1, now_);
+  automatic_.Follow({}, {.on_average = 1}, now_);
 
-  EXPECT_FALSE(automatic_.IsDue(now_ + milliseconds(999)));
-  EXPECT_TRUE(automatic_.IsDue(now_ + seconds(1)));
+  EXPECT_FALSE(automatic_.IsDue(now_ + milliseconds(99)));
+  EXPECT_TRUE(automatic_.IsDue(now_ + milliseconds(100)));
 }
 
 TEST_F(WorkerCountTest, ZeroAndTooManyAreRefusedAndChangeNothing) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "common/base/pace.h"
@@ -94,8 +95,38 @@ TEST(WorkerDemandTest, WhoIdlesForLongLosesOneThenAnother) {
     }
 
   ASSERT_EQ(lowered.size(), 2u);
-  EXPECT_EQ(lowered[0], 30);
-  EXPECT_GE(lowered[1], 60);
+  EXPECT_EQ(lowered[0], 10);
+  EXPECT_GE(lowered[1], 20);
+}
+
+TEST(WorkerDemandTest, ManyThatIdleLoseHalfOrKeepWhatTheyNeed) {
+  for (const auto& [busy, left] : std::map<double, uint32_t>{{0.01, 4}, {0.45, 6}}) {
+    WorkerDemand demand(kEight);
+    std::optional<uint32_t> lowered;
+    for (int at = 0; !lowered && at < 60; ++at)
+      lowered = Ask(demand, {.workers = 8, .busy = busy}, at);
+    EXPECT_EQ(lowered, left);
+  }
+}
+
+TEST(WorkerDemandTest, ATrainerThatSleepsGetsAllWithinASecond) {
+  constexpr WorkerDemand::Options kSixteen{.most = 16};
+  WorkerDemand demand(kSixteen);
+  uint32_t workers = 1;
+  for (int tick = 0; tick < 10; ++tick) {
+    const auto change = demand.Ask({.workers = workers, .starving = 0.9, .busy_lately = 0.9},
+                                   kDemandStart + tick * std::chrono::milliseconds(100));
+    if (change) workers = change->workers;
+  }
+  EXPECT_EQ(workers, 16u);
+}
+
+TEST(WorkerDemandTest, ATrainerThatSleepsForAnotherReasonHurriesNobody) {
+  WorkerDemand demand(kEight);
+  for (int at = 0; at < 9; ++at) {
+    EXPECT_FALSE(Ask(demand, {.workers = 4, .starving = 1, .busy_lately = 0.3}, at));
+    EXPECT_FALSE(Ask(demand, {.workers = 4, .starving = 0.1, .busy_lately = 1}, at));
+  }
 }
 
 TEST(WorkerDemandTest, MoreThanAllowedAreTakenBackAtOnce) {
