@@ -22,5 +22,6 @@ absl::StatusOr<Result> RunRead(const Arguments& arguments);
 absl::StatusOr<Result> RunDecode(const Arguments& arguments);
 absl::StatusOr<Result> RunCopy(const Arguments& arguments);
 absl::StatusOr<Result> RunFeed(const Arguments& arguments);
+absl::StatusOr<Result> RunBeside(const Arguments& arguments);
 
 }  // namespace penstock::bench

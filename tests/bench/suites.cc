@@ -10,6 +10,7 @@ constexpr Suite kSuites[] = {
     {"copy", "copy to the GPU by size and kind of memory, compared with a plain pinned copy",
      RunCopy},
     {"feed", "feed a trainer with a daemon, compared with loops that only decode", RunFeed},
+    {"beside", "compute on all cores beside a daemon that feeds, compared with alone", RunBeside},
 };
 
 }  // namespace
