@@ -64,8 +64,15 @@ def _framework(name):
 
 
 def bench(arguments):
-    if arguments.cases:
+    if arguments.against == "dali" and (arguments.cases or arguments.train):
+        print("penstock: --against dali compares the decoding of photographs; leave --cases and --train out", file=sys.stderr)
+        return 2
+    if arguments.train:
+        from .bench.train import run
+    elif arguments.cases:
         from .bench.python_datasets import run
+    elif arguments.against == "dali":
+        from .bench.against_dali import run
     else:
         from .bench import run
     return run(arguments)
@@ -83,25 +90,7 @@ def _parser():
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("doctor", help=doctor.__doc__).set_defaults(run=doctor)
     commands.add_parser("info", help=info.__doc__).set_defaults(run=info)
-    against = commands.add_parser(
-        "bench", help="compare images/s with another loader, on the same photographs, transform and cores")
-    against.add_argument("--against", choices=["torch"], default="torch")
-    against.add_argument("--data", help="folder of photographs, one sub-folder for each class")
-    against.add_argument("--cases", metavar="NAME,…", help="compare Python datasets instead: all, or some of tiny, photos, "
-                         "native, arrays, handoff, overhead, start, memory, sharing; only photos and native need --data")
-    against.add_argument("--quick", action="store_true", help="with --cases: few samples, to see that the cases run")
-    against.add_argument("--device", default="cpu", help="where batches go: cpu or cuda (default: cpu)")
-    against.add_argument("--batch-size", type=int, default=64, help="rows in a batch (default: 64)")
-    against.add_argument("--size", type=int, default=224, help="height and width of the crops in pixels (default: 224)")
-    against.add_argument("--seconds", type=float, default=8, help="seconds for each run (default: 8)")
-    against.add_argument("--runs", type=int, default=3, help="runs of each loader, alternating (default: 3)")
-    against.add_argument("--workers", type=int, nargs="+",
-                         help="numbers of DataLoader workers to try (default: a few near the number of cores); with --cases "
-                         "the number of both (default: 2)")
-    against.add_argument("--json", metavar="FILE", help="write the figures to FILE")
-    against.add_argument("--plot", metavar="FILE", default="penstock-bench.png",
-                         help="write a plot of images/s to FILE (default: penstock-bench.png; needs matplotlib)")
-    against.set_defaults(run=bench)
+    _add_bench(commands)
     look = commands.add_parser("show", help=show.__doc__)
     look.add_argument("dataset", help="a dataset's name or path")
     look.add_argument("--transform", default="RandomResizedCrop(224), HorizontalFlip()",
@@ -117,6 +106,37 @@ def _parser():
     look.add_argument("--output", "-o", metavar="FILE", default="penstock-show.png", help="the picture (default: %(default)s)")
     look.set_defaults(run=show)
     return parser
+
+
+def _add_bench(commands):
+    against = commands.add_parser(
+        "bench", help="compare images/s with another loader, on the same photographs, transform and cores")
+    against.add_argument("--against", choices=["torch", "dali"], default="torch",
+                         help="the other loader: torch's DataLoader (default), or NVIDIA DALI's CPU pipeline, also in CPU time")
+    against.add_argument("--data", help="folder of photographs, one sub-folder for each class")
+    instead = against.add_mutually_exclusive_group()
+    instead.add_argument("--train", choices=["resnet18", "resnet50"],
+                         help="train this model instead, and compare with batches that are already on the GPU; under torchrun "
+                         "on several GPUs")
+    instead.add_argument("--cases", metavar="NAME,…", help="compare Python datasets instead: all, or some of tiny, photos, "
+                         "native, arrays, handoff, overhead, start, memory, sharing; only photos and native need --data")
+    against.add_argument("--compile", action="store_true", help="with --train: compile the model by torch.compile")
+    against.add_argument("--quick", action="store_true", help="with --cases: few samples, to see that the cases run")
+    against.add_argument("--device", help="where batches go: cpu or cuda (default: cpu; with --train cuda if there is a GPU)")
+    against.add_argument("--batch-size", type=int,
+                         help="rows in a batch (default: 64; with --train 256 for each GPU, 4 without one)")
+    against.add_argument("--size", type=int, default=224, help="height and width of the crops in pixels (default: 224)")
+    against.add_argument("--seconds", type=float, default=8, help="seconds for each run (default: 8)")
+    against.add_argument("--runs", type=int, default=3, help="runs of each loader, alternating (default: 3)")
+    against.add_argument("--workers", type=int, nargs="+",
+                         help="numbers of DataLoader workers to try (default: a few near the number of cores); with --cases "
+                         "the number of both (default: 2); with --against dali the number of Penstock's workers and of DALI's "
+                         "threads (default: the number of cores)")
+    against.add_argument("--json", metavar="FILE", help="write the figures to FILE")
+    against.add_argument("--plot", metavar="FILE", default="penstock-bench.png",
+                         help="write a plot of images/s to FILE, without --train, --cases and DALI (default: penstock-bench.png; "
+                         "needs matplotlib)")
+    against.set_defaults(run=bench)
 
 
 def main():

@@ -4,20 +4,15 @@ Each measurement is a process of its own: it warms up, then counts images for so
 their medians are compared. torch's DataLoader gets the best of several numbers of workers, found first. Penstock gets a
 daemon of its own with a worker for each core.
 """
-import contextlib
 import json
 import os
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 
+from . import daemon as daemons
 from . import plot as plotting
-
-
-def cores():
-    return len(os.sched_getaffinity(0))
+from .machine import cores
 
 
 def run(arguments):
@@ -28,9 +23,10 @@ def run(arguments):
     if not os.path.isdir(arguments.data):
         print(f"penstock: {arguments.data} is not a folder; give a folder of photographs, one sub-folder for each class", file=sys.stderr)
         return 2
+    arguments.device, arguments.batch_size = arguments.device or "cpu", arguments.batch_size or 64
     workers, tried = _best_workers(arguments)
     runs = {"torch": [], "penstock": []}
-    with _daemon(arguments.data) as daemon:
+    with daemons.running(arguments.data, cores()) as daemon:
         for turn in range(arguments.runs):
             runs["torch"].append(_measure("torch", arguments, workers=workers))
             runs["penstock"].append(_measure("penstock", arguments, **daemon))
@@ -64,50 +60,6 @@ def _measure(side, arguments, **more):
     if done.returncode != 0:
         raise SystemExit(f"penstock: measuring {side} failed with exit code {done.returncode}; see above")
     return json.loads(done.stdout.splitlines()[-1])
-
-
-_CONFIG = """
-server: {{socket: {folder}/run/penstock.sock, group: "", state_dir: {folder}}}
-workers: {{count: {workers}}}
-pool: {{max: 2GiB}}
-datasets:
-  - name: photographs
-    folder: {data}
-"""
-
-
-@contextlib.contextmanager
-def _daemon(data):
-    """Runs a daemon with a worker for each core; yields its address and process number."""
-    from ..__main__ import _program
-    program = _program("penstockd")
-    if program is None:
-        raise SystemExit("penstock: penstockd was not found; install it, or set PENSTOCK_DAEMON to its path")
-    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
-        address, config = os.path.join(folder, "run", "penstock.sock"), os.path.join(folder, "penstock.yaml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(_CONFIG.format(folder=folder, workers=cores(), data=json.dumps(data)))
-        with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
-            daemon = subprocess.Popen([program, "--config", config], stderr=log)
-            try:
-                _await_ready(daemon, log.name)
-                yield {"address": address, "daemon": daemon.pid}
-            finally:
-                daemon.terminate()
-                daemon.wait()
-
-
-def _await_ready(daemon, log):
-    deadline = time.monotonic() + 30
-    while "event=serving" not in _text(log):
-        if daemon.poll() is not None or time.monotonic() > deadline:
-            raise SystemExit("penstock: the daemon did not start; its log:\n" + _text(log))
-        time.sleep(0.01)
-
-
-def _text(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def _report(arguments, workers, tried, runs, idle):

@@ -6,7 +6,6 @@ compared.
 import contextlib
 import json
 import os
-import platform
 import signal
 import statistics
 import subprocess
@@ -15,7 +14,7 @@ import tempfile
 import time
 
 from . import cases as table
-from . import usage
+from . import machine, usage
 
 SIDES = ("torch", "penstock")
 
@@ -35,7 +34,8 @@ def run(arguments):
         names = [name for name in names if name not in photographs]
     asked = {"data": arguments.data and os.path.abspath(arguments.data), "seconds": arguments.seconds,
              "workers": (arguments.workers or [2])[0], "quick": arguments.quick}
-    report = {"machine": _machine(), "workers": asked["workers"], "runs": arguments.runs, "cases": {}}
+    report = {"machine": machine.describe(("torch", "numpy", "torchvision", "Pillow")), "workers": asked["workers"],
+              "runs": arguments.runs, "cases": {}}
     _print_head(report)
     for name in names:
         report["cases"][name] = _case(name, arguments.runs, asked)
@@ -44,22 +44,6 @@ def run(arguments):
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(report, file, indent=1)
     return 0
-
-
-def _machine():
-    versions = {}
-    for name in ("torch", "numpy", "torchvision", "Pillow"):
-        with contextlib.suppress(ImportError):
-            from importlib import metadata
-            versions[name] = metadata.version(name)
-    return {"processor": _processor(), "cores": len(os.sched_getaffinity(0)), "load": os.getloadavg()[0],
-            "python": platform.python_version(), **versions}
-
-
-def _processor():
-    with contextlib.suppress(OSError, StopIteration), open("/proc/cpuinfo", encoding="utf-8") as file:
-        return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-    return platform.machine()
 
 
 def _case(name, runs, asked):
@@ -148,10 +132,7 @@ def _remove(folder):
 
 
 def _print_head(report):
-    machine = report["machine"]
-    libraries = ", ".join(f"{name} {machine[name]}" for name in ("torch", "numpy", "torchvision", "Pillow") if name in machine)
-    print(f"{machine['processor']}, {machine['cores']} cores, load {machine['load']:.1f}; Python {machine['python']}, "
-          f"{libraries}; {report['workers']} workers, {report['runs']} runs of each, medians")
+    print(f"{machine.in_words(report['machine'])}; {report['workers']} workers, {report['runs']} runs of each, medians")
     print(f"{'case':14} {'torch':>9} {'Penstock':>9} {'ratio':>6}  {'CPU':>5}  {'':14} {'limit':12}")
 
 

@@ -29,14 +29,20 @@ def memory_mib(roots, folder):
 
 
 def cpu_seconds():
-    """CPU time of this process, its descendants and the daemon in $XDG_RUNTIME_DIR, as long as they live."""
+    """CPU time of this process, its descendants and the daemon in $XDG_RUNTIME_DIR."""
     return sum(map(_cpu, _all([os.getpid()], os.environ.get("XDG_RUNTIME_DIR", "/nowhere"))))
 
 
+def cpu_seconds_of(roots):
+    """CPU time of these processes and their descendants."""
+    return sum(map(_cpu, set().union(*map(_family, roots))))
+
+
 def _cpu(pid):
+    """CPU time, user and system, of a process and of those children that it has waited for."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     except (OSError, IndexError):
         return 0.0  # it has ended
