@@ -95,7 +95,7 @@ struct Snapshot {
   std::array<uint64_t, kWorkerStates.size()> workers = {};
   uint64_t worker_restarts = 0;
   uint64_t forbidden_calls = 0;  // workers and indexers that their sandbox killed
-  double workers_busy = 0;       // 0 … 1: mean share of the last second or so
+  double workers_busy = 0;       // 0 … 1: mean share of the last moment
   uint32_t stalls = 0;           // reads that hang, or that failed and are being retried
   base::Duration longest_stall{};
   PythonFacts python = {};

@@ -119,7 +119,7 @@ class Supervisor final : public RowDecoders {
   uint64_t restarts() const { return slots_.restarts(); }
   // Workers that their sandbox killed, since the start.
   uint64_t forbidden_calls() const { return forbidden_calls_; }
-  // Mean fraction of the last second or so that workers spent on samples.
+  // Mean fraction of the last moment that workers spent on samples.
   double utilisation() const { return slots_.utilisation(); }
 
  private:

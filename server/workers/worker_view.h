@@ -35,7 +35,7 @@ struct WorkerView {
   WorkerState state = WorkerState::kRunning;
   uint64_t decoded = 0;  // rows, over all processes of this worker slot
   uint64_t restarts = 0;
-  double utilisation = 0;  // fraction of the last second or so spent on samples
+  double utilisation = 0;  // fraction of the last moment spent on samples
   std::optional<InHand> in_hand = {};
   std::optional<StalledRead> stalled = {};  // set while its source blocks
   // "killed by signal 11 (…) with sample 7 (/data/seven.jpg) in hand", or empty.

@@ -6,7 +6,7 @@
 #include "tests/bench/bare.h"
 #include "tests/bench/harness/measure.h"
 #include "tests/bench/photographs.h"
-#include "tests/bench/pillow.h"
+#include "tests/bench/pillow/pillow.h"
 #include "tests/bench/suite.h"
 
 namespace penstock::bench {

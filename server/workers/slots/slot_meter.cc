@@ -6,7 +6,7 @@ namespace penstock::workers {
 
 void Utilisation::Update(base::TimePoint now, uint64_t busy_ns) {
   const base::Duration passed = now - since_;
-  if (passed < std::chrono::seconds(1)) return;
+  if (passed < std::chrono::milliseconds(250)) return;
   // The workers report this themselves. A wrong report only gives a wrong figure between 0 and 1.
   const double spent = busy_ns >= busy_ns_ ? static_cast<double>(busy_ns - busy_ns_) : 0;
   value_ = std::clamp(spent / static_cast<double>(passed.count()), 0.0, 1.0);

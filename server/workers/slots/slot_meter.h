@@ -11,7 +11,7 @@
 
 namespace penstock::workers {
 
-// Fraction of time spent on samples, updated at most once a second.
+// Fraction of time spent on samples, updated at most four times a second.
 class Utilisation {
  public:
   void Update(base::TimePoint now, uint64_t busy_ns);

@@ -19,7 +19,7 @@ TEST(UtilisationTest, ItIsTheBusyShareOfTheTimeThatPassed) {
   Utilisation utilisation;
   utilisation.Restart(kStart);
 
-  utilisation.Update(kStart + milliseconds(999), 999'000'000);
+  utilisation.Update(kStart + milliseconds(249), 249'000'000);
   EXPECT_EQ(utilisation.value(), 0);
   utilisation.Update(kStart + seconds(2), 500'000'000);
   EXPECT_DOUBLE_EQ(utilisation.value(), 0.25);

@@ -1,4 +1,4 @@
-#include "tests/bench/pillow.h"
+#include "tests/bench/pillow/pillow.h"
 
 #include <fcntl.h>
 #include <unistd.h>
