@@ -31,7 +31,8 @@ absl::StatusOr<config::v1::Config> ParseConfig(const std::string& text,
 
 // The configuration of a private daemon: the socket penstock.sock and the folder `state` in
 // `directory`; any path that the user may read; at most a quarter of the available memory; workers
-// by demand, at first on a quarter of the cores; exits after 10 s without use. **Requires**: `directory` is absolute.
+// by demand, at first on a quarter of the cores; exits after 10 s without use. **Requires**:
+// `directory` is absolute.
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory,
                                                  const posix::Machine& machine);
 
