@@ -3,13 +3,23 @@
 #include <algorithm>
 
 namespace penstock::workers {
+namespace {
+
+constexpr std::chrono::nanoseconds kMostUnseen = std::chrono::seconds(10);
+
+}  // namespace
 
 void Utilisation::Update(base::TimePoint now, uint64_t busy_ns) {
   const base::Duration passed = now - since_;
   if (passed < std::chrono::milliseconds(250)) return;
   // The workers report this themselves. A wrong report only gives a wrong figure between 0 and 1.
-  const double spent = busy_ns >= busy_ns_ ? static_cast<double>(busy_ns - busy_ns_) : 0;
-  value_ = std::clamp(spent / static_cast<double>(passed.count()), 0.0, 1.0);
+  const uint64_t more = busy_ns >= busy_ns_ ? busy_ns - busy_ns_ : 0;
+  // A sample counts when it ends, so it may have taken longer than the time that passed.
+  unseen_ += std::chrono::nanoseconds(std::min<uint64_t>(more, kMostUnseen.count()));
+  if (busy_ns < busy_ns_) unseen_ = {};
+  const base::Duration spent = std::min(unseen_, passed);
+  unseen_ = std::min<base::Duration>(unseen_ - spent, kMostUnseen);
+  value_ = static_cast<double>(spent.count()) / static_cast<double>(passed.count());
   since_ = now;
   busy_ns_ = busy_ns;
 }

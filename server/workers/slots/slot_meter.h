@@ -24,6 +24,7 @@ class Utilisation {
   explicit Utilisation(base::TimePoint now) : since_(now) {}
   base::TimePoint since_{};
   uint64_t busy_ns_ = 0;
+  base::Duration unseen_{};  // time on samples that no value has shown yet
   double value_ = 0;
 };
 

@@ -27,6 +27,20 @@ TEST(UtilisationTest, ItIsTheBusyShareOfTheTimeThatPassed) {
   EXPECT_DOUBLE_EQ(utilisation.value(), 1.0);
 }
 
+TEST(UtilisationTest, ALongSampleThatEndsIsShownInFull) {
+  Utilisation utilisation;
+  utilisation.Restart(kStart);
+
+  utilisation.Update(kStart + seconds(1), 0);
+  EXPECT_EQ(utilisation.value(), 0);
+  utilisation.Update(kStart + seconds(2), 2'500'000'000);
+  EXPECT_EQ(utilisation.value(), 1);
+  utilisation.Update(kStart + seconds(3), 2'500'000'000);
+  EXPECT_EQ(utilisation.value(), 1);
+  utilisation.Update(kStart + seconds(4), 2'500'000'000);
+  EXPECT_DOUBLE_EQ(utilisation.value(), 0.5);
+}
+
 TEST(UtilisationTest, AWorkersNonsenseStaysBetweenNothingAndAll) {
   Utilisation utilisation;
   utilisation.Restart(kStart);
