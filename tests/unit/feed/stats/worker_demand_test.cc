@@ -52,7 +52,7 @@ TEST(WorkerDemandTest, AWorkerThatWouldBeMissedStays) {
 TEST(WorkerDemandTest, AMomentOfWorkBeginsTheIdleTimeAnew) {
   WorkerDemand demand(kEight);
   for (int at = 0; at < 100; ++at)
-    EXPECT_FALSE(Ask(demand, {.workers = 4, .busy = at % 20 == 0 ? 0.9 : 0.1}, at));
+    EXPECT_FALSE(Ask(demand, {.workers = 4, .busy = at % 8 == 0 ? 0.9 : 0.1}, at));
 }
 
 // ---- Changes. ----
