@@ -82,6 +82,14 @@ class DocumentsTest(unittest.TestCase):
             for name in named:
                 self.assertTrue((scratch.parent / name).exists(), f"{scratch.relative_to(ROOT)} names {name}")
 
+    def test_a_readme_of_a_part_begins_with_its_path(self):
+        for top in ("server", "client", "common"):
+            for readme in (ROOT / top).rglob("README.md"):
+                title = readme.read_text().split("\n", 1)[0]
+                self.assertRegex(title, r"^# \S", readme)
+                if top == "server":
+                    self.assertEqual(title, f"# {readme.parent.relative_to(ROOT)}", readme)
+
     def assert_has(self, path, name, guide):
         """Finds the whole qualified name, as in a definition, or else each of its parts, as in a header."""
         text = path.read_text()
