@@ -47,6 +47,8 @@ void Pack(const uint8_t* rgbx, size_t pixels, uint32_t channels, uint8_t* out) {
 Decoder::Decoder(const SampleLimits& limits) : state_(std::make_unique<State>(limits)) {}
 Decoder::~Decoder() = default;
 
+void Decoder::UseCheckpoints(CheckpointRoom* room) { state_->jpeg.UseCheckpoints(room); }
+
 Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                          std::span<std::byte> row) {
   PENSTOCK_CHECK(row.size() == RowBytes(spec));

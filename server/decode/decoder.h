@@ -9,6 +9,7 @@
 #include <span>
 
 #include "common/base/fault.h"
+#include "server/decode/core/checkpoint_room.h"
 #include "server/decode/core/spec.h"
 #include "server/decode/core/target_row.h"
 
@@ -18,6 +19,10 @@ class Decoder {
  public:
   explicit Decoder(const SampleLimits& limits);
   ~Decoder();
+
+  // Where the checkpoints of the file that is decoded next are, and are to be left; null: nowhere.
+  // **Requires**: `room` lives until then.
+  void UseCheckpoints(CheckpointRoom* room);
 
   // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, followed by
   // spec.recipe. **Requires**: Validate(spec).

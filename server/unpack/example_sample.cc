@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "server/unpack/crc32c.h"
+#include "common/base/crc32c.h"
 
 namespace penstock::unpack {
 namespace {
@@ -34,7 +34,7 @@ Fault ExampleSample::Open(std::span<const std::byte> data_and_checksum) {
   data_ = data_and_checksum.first(data_and_checksum.size() - kChecksumBytes);
   uint32_t checksum = 0;
   std::memcpy(&checksum, data_and_checksum.data() + data_.size(), sizeof checksum);
-  if (checksum != MaskedCrc32c(data_)) return Fault::kBadChecksum;
+  if (checksum != base::MaskedCrc32c(data_)) return Fault::kBadChecksum;
   ExampleInMemory example(data_);
   absl::StatusOr<std::vector<Feature>> features = ParseExample(example);
   if (!features.ok()) return Fault::kCorrupt;

@@ -20,6 +20,7 @@ std::span<const Suite> Suites();
 absl::StatusOr<Result> RunHandoff(const Arguments& arguments);
 absl::StatusOr<Result> RunRead(const Arguments& arguments);
 absl::StatusOr<Result> RunDecode(const Arguments& arguments);
+absl::StatusOr<Result> RunCheckpoints(const Arguments& arguments);
 absl::StatusOr<Result> RunCopy(const Arguments& arguments);
 absl::StatusOr<Result> RunFeed(const Arguments& arguments);
 absl::StatusOr<Result> RunBeside(const Arguments& arguments);

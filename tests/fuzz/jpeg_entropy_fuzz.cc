@@ -1,10 +1,12 @@
 // Arbitrary bytes as a JPEG file, of which an arbitrary window is decoded: our Huffman decoder and
-// libjpeg's must return the same fault and the same pixels.
+// libjpeg's must return the same fault and the same pixels, also when ours begins where it left
+// checkpoints before.
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "common/base/check.h"
+#include "server/decode/core/checkpoint_room.h"
 #include "tests/support/files/jpeg_window.h"
 
 namespace {
@@ -48,5 +50,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   PENSTOCK_CHECK(fault == Read(libjpegs, prefix, file, libjpegs_pixels));
   if (fault == Fault::kNone) PENSTOCK_CHECK(our_pixels == libjpegs_pixels);
+
+  std::vector<std::byte> bytes(size_t{4} * prefix[4]);
+  decode::CheckpointRoom room = {.room = bytes};
+  ours.UseCheckpoints(&room);
+  for (int round = 0; round < 2; ++round) {
+    our_pixels.clear();
+    PENSTOCK_CHECK(fault == Read(ours, prefix, file, our_pixels));
+    if (fault == Fault::kNone) PENSTOCK_CHECK(our_pixels == libjpegs_pixels);
+  }
+  ours.UseCheckpoints(nullptr);
   return 0;
 }

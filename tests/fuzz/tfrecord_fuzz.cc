@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/crc32c.h"
 #include "server/source/tfrecord/tfrecord_format.h"
-#include "server/unpack/crc32c.h"
 #include "server/unpack/example_sample.h"
 
 using namespace penstock::source;
@@ -64,7 +64,7 @@ void CheckFile(std::span<const std::byte> file) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  PENSTOCK_CHECK(Crc32c(bytes) == PortableCrc32c(bytes));
+  PENSTOCK_CHECK(penstock::base::Crc32c(bytes) == penstock::base::PortableCrc32c(bytes));
   CheckFile(bytes);
   CheckExample(bytes);
   return 0;

@@ -23,14 +23,16 @@ void EntropyDecoder::TakeOver(jpeg_decompress_struct& info, std::span<const uint
   const int blocks_wide = info.comps_in_scan == 1 ? 1 : info.max_h_samp_factor;
   mcu_width_ = static_cast<uint32_t>(blocks_wide) * DCTSIZE;
   mcus_per_row_ = info.MCUs_per_row;
-  column_ = 0;
+  asked_ = column_ = next_ = 0;
+  points_ = nullptr;
+  next_point_ = UINT32_MAX;
   first_kept_ = 0;
   last_kept_ = mcus_per_row_;
   std::ranges::fill(last_dc_, 0);
   restart_interval_ = info.restart_interval;
   until_restart_ = restart_interval_;
   next_restart_ = 0;
-  bytes_.Begin(scan);
+  bytes_.Begin(scan, static_cast<size_t>(block_count_) * ScanBytes::kMostOfABlock);
   taken_over_ = true;
   irregular_ = false;
   hooks_ = {{nullptr, &DecodeMcu, FALSE}, this};
@@ -51,6 +53,11 @@ void EntropyDecoder::KeepColumns(uint32_t first, uint32_t count) {
   last_kept_ = (first + count - 1) / mcu_width_;
 }
 
+void EntropyDecoder::UsePoints(Checkpoints* points) {
+  points_ = points;
+  next_point_ = points->spacing();
+}
+
 boolean EntropyDecoder::DecodeMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
   EntropyDecoder& self = *reinterpret_cast<Hooks*>(info->entropy)->self;
   if (!self.Decode(blocks)) {
@@ -62,11 +69,51 @@ boolean EntropyDecoder::DecodeMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
 
 // `blocks` is null for blocks that jpeg_skip_scanlines skips.
 bool EntropyDecoder::Decode(JBLOCKROW* blocks) {
-  if (restart_interval_ != 0 && until_restart_-- == 0 && !BeginSegment()) return false;
-  bytes_.Prepare();
+  const uint32_t mcu = asked_++;
   const bool keep = blocks != nullptr && column_ >= first_kept_ && column_ <= last_kept_;
   if (++column_ == mcus_per_row_) column_ = 0;
-  return (keep ? DecodeBlocks<true>(blocks) : DecodeBlocks<false>(blocks)) && !bytes_.overrun();
+  return !keep || (Reach(mcu) && DecodeNext<true>(blocks));
+}
+
+bool EntropyDecoder::Reach(uint32_t mcu) {
+  if (next_ == mcu) return true;
+  if (points_ != nullptr) {
+    const Checkpoints::Found found = points_->Before(mcu);
+    if (found.mcu > next_) Jump(found.mcu, *found.point);
+  }
+  while (next_ < mcu) {
+    if (!DecodeNext<false>(nullptr)) return false;
+  }
+  return true;
+}
+
+void EntropyDecoder::Jump(uint32_t mcu, const Checkpoints::Point& point) {
+  bytes_.Seek(point.position);
+  std::ranges::copy(point.dc, last_dc_);
+  next_ = mcu;
+  next_point_ = mcu + points_->spacing();
+  if (restart_interval_ == 0) return;
+  // A marker right before the MCU is still to be read.
+  const uint32_t restarts = (mcu - 1) / restart_interval_;
+  until_restart_ = restart_interval_ * (restarts + 1) - mcu;
+  next_restart_ = static_cast<int>(restarts % 8);
+}
+
+// Whether it agrees with what is known of the scan.
+bool EntropyDecoder::MeetPoint() {
+  Checkpoints::Point point = {.position = bytes_.PositionInScan()};
+  std::copy_n(last_dc_, Checkpoints::kMostComponents, point.dc.begin());
+  next_point_ += points_->spacing();
+  return points_->Meet(next_, point);
+}
+
+template <bool kKeep>
+bool EntropyDecoder::DecodeNext(JBLOCKROW* blocks) {
+  if (next_ == next_point_ && !MeetPoint()) return false;
+  ++next_;
+  if (restart_interval_ != 0 && until_restart_-- == 0 && !BeginSegment()) return false;
+  bytes_.Prepare();
+  return DecodeBlocks<kKeep>(blocks) && !bytes_.overrun();
 }
 
 bool EntropyDecoder::BeginSegment() {

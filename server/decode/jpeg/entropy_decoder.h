@@ -2,6 +2,8 @@
 // where libjpeg needs several steps for one, and more than two in blocks that are skipped.
 // Everything else, from headers to pixels, stays in libjpeg, whose modules call each other through
 // function pointers; this class is such a module.
+// It reads no further than to the last MCU whose coefficients are wanted, and may begin at
+// checkpoints instead of at the start.
 //
 // It produces exactly the coefficients that libjpeg produces. If a scan violates the standard in
 // any way, it gives up, and libjpeg decodes the file alone from the start.
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "server/decode/jpeg/checkpoints.h"
 #include "server/decode/jpeg/huffman.h"
 #include "server/decode/jpeg/libjpeg.h"
 #include "server/decode/jpeg/scan_bytes.h"
@@ -37,6 +40,10 @@ class EntropyDecoder {
   // columns are not written.
   void KeepColumns(uint32_t first, uint32_t count);
 
+  // Begins at these points where that saves time, and adds to them; by default there are none.
+  // Call it before any MCU is decoded. **Requires**: `points` outlives the decompression.
+  void UsePoints(Checkpoints* points);
+
   bool has_taken_over() const { return taken_over_; }
 
   // Whether it gave up (through JpegErrors::GiveUp) since TakeOver.
@@ -60,6 +67,12 @@ class EntropyDecoder {
   void AssignTables(const jpeg_decompress_struct& info);
   static boolean DecodeMcu(j_decompress_ptr info, JBLOCKROW* blocks);
   bool Decode(JBLOCKROW* blocks);
+  // Reads up to this MCU, from the last point before it if that is nearer.
+  bool Reach(uint32_t mcu);
+  void Jump(uint32_t mcu, const Checkpoints::Point& point);
+  bool MeetPoint();
+  template <bool kKeep>
+  bool DecodeNext(JBLOCKROW* blocks);
   template <bool kKeep>
   bool DecodeBlocks(JBLOCKROW* blocks);
   bool BeginSegment();
@@ -74,13 +87,17 @@ class EntropyDecoder {
 
   uint32_t mcu_width_;  // in pixels
   uint32_t mcus_per_row_;
-  uint32_t column_;  // of the next MCU
+  uint32_t asked_;   // how many MCUs libjpeg has asked for
+  uint32_t column_;  // of the next one that it asks for
+  uint32_t next_;    // the MCU that begins at the next bit
   uint32_t first_kept_;
   uint32_t last_kept_;
 
   uint32_t restart_interval_;  // in MCUs; 0: none
   uint32_t until_restart_;
   int next_restart_;
+  Checkpoints* points_ = nullptr;
+  uint32_t next_point_;  // the next MCU where a point may be
   bool taken_over_ = false;
   bool irregular_ = false;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "server/decode/jpeg/checkpoints.h"
 #include "server/decode/jpeg/libjpeg.h"
 
 namespace penstock::decode {
@@ -14,6 +15,7 @@ class EntropyDecoder {
   static bool Knows(const jpeg_decompress_struct&) { return false; }
   void TakeOver(jpeg_decompress_struct&, std::span<const uint8_t>) {}
   void KeepColumns(uint32_t, uint32_t) {}
+  void UsePoints(Checkpoints*) {}
   bool has_taken_over() const { return false; }
   bool irregular() const { return false; }
   void LetGo() {}

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/base/crc32c.h"
+
 namespace penstock::decode {
 namespace {
 
@@ -81,9 +83,29 @@ void JpegReader::Start(Entropy entropy) {
   info_.dct_method = JDCT_ISLOW;
   jpeg_start_decompress(&info_);
   entropy_.LetGo();
+  uses_points_ = false;
   if (entropy == Entropy::kOwn && scan_ && EntropyDecoder::Knows(info_)) {
     entropy_.TakeOver(info_, *scan_);
+    BeginPoints();
   }
+}
+
+void JpegReader::BeginPoints() {
+  const auto components = static_cast<uint32_t>(info_.comps_in_scan);
+  uses_points_ = room_ != nullptr && components <= Checkpoints::kMostComponents;
+  if (!uses_points_) return;
+  points_.Begin({.file_sum = base::Crc32cOfThirds(file_),
+                 .bytes = scan_->size(),
+                 .mcus = info_.MCUs_per_row * info_.MCU_rows_in_scan,
+                 .components = components},
+                room_->room.first(room_->bytes), room_->room.size());
+  entropy_.UsePoints(&points_);
+}
+
+void JpegReader::LeavePoints() {
+  if (!uses_points_ || !points_.has_more()) return;
+  room_->bytes = points_.Write(room_->room);
+  room_->changed = true;
 }
 
 // When the entropy decoder gives up, libjpeg decodes the file again from the start. The rows that
@@ -91,6 +113,7 @@ void JpegReader::Start(Entropy entropy) {
 bool JpegReader::StartOver() {
   if (!entropy_.irregular()) return false;
   started_over_ = true;
+  if (uses_points_) *room_ = {.room = room_->room, .bytes = 0, .changed = true};
   jpeg_destroy_decompress(&info_);
   return errors_.Guard([this] {
     Create();
@@ -155,6 +178,7 @@ Fault JpegReader::ReadRows(std::span<uint8_t* const> rows) {
 }
 
 Fault JpegReader::End() {
+  LeavePoints();
   const Fault fault = judged_ ? Fault::kNone : JudgeRest();
   Close();
   return fault;

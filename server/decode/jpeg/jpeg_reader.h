@@ -10,8 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "server/decode/core/checkpoint_room.h"
 #include "server/decode/core/image_reader.h"
 #include "server/decode/core/spec.h"
+#include "server/decode/jpeg/checkpoints.h"
 #include "server/decode/jpeg/jpeg_errors.h"
 #include "server/decode/jpeg/jpeg_source.h"
 #ifdef PENSTOCK_LIBJPEG_ALONE
@@ -33,6 +35,9 @@ class JpegReader : public ImageReader {
   ~JpegReader() override { Close(); }
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
+
+  // Where checkpoints of the next files are, and are to be left; null: nowhere.
+  void UseCheckpoints(CheckpointRoom* room) { room_ = room; }
 
   // kUnsupported unless the image is gray, YCbCr, RGB, CMYK or YCCK with 8 bits.
   base::Fault ReadHeader(std::span<const std::byte> file) override;
@@ -58,6 +63,8 @@ class JpegReader : public ImageReader {
 
   void Create();
   void Start(Entropy entropy);
+  void BeginPoints();
+  void LeavePoints();
   void SkipToWindow();
   bool StartOver();
   bool IsCmyk() const { return info_.out_color_space == JCS_CMYK; }
@@ -72,6 +79,9 @@ class JpegReader : public ImageReader {
   JpegErrors errors_;
   JpegSource source_;
   EntropyDecoder entropy_;
+  CheckpointRoom* room_ = nullptr;
+  Checkpoints points_;
+  bool uses_points_ = false;
   ScanCount progress_;
   bool open_ = false;
   std::span<const std::byte> file_;

@@ -27,25 +27,34 @@ size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t headroom, uint8_t*
 
 }  // namespace
 
-void ScanBytes::Begin(std::span<const uint8_t> scan) {
-  rest_ = scan;
-  segment_ends_ = scan.empty();
-  filled_ = 0;
-  position_ = 0;
-  Refill();
+void ScanBytes::Begin(std::span<const uint8_t> scan, size_t ahead) {
+  scan_ = scan;
+  ahead_ = ahead;
+  BeginSegment(scan, kChunk);
 }
 
-// Keeps the bytes not yet taken and appends more.
-void ScanBytes::Refill() {
+void ScanBytes::BeginSegment(std::span<const uint8_t> rest, size_t chunk) {
+  rest_ = rest;
+  segment_ends_ = rest.empty();
+  filled_ = counted_ = 0;
+  offset_ = scan_.size() - rest.size();
+  position_ = 0;
+  Refill(chunk);
+}
+
+// Keeps the bytes not yet taken and appends others, up to `chunk` in all.
+void ScanBytes::Refill(size_t chunk) {
   const size_t taken = position_ / 8;
+  CountTo(taken);
+  counted_ = 0;
   filled_ -= taken;
   std::memmove(bytes_, bytes_ + taken, filled_);
   position_ %= 8;
-  while (filled_ < kChunk && !segment_ends_) {
-    const size_t plain = CopyToMarkerByte(rest_, kChunk - filled_, bytes_ + filled_);
+  while (filled_ < chunk && !segment_ends_) {
+    const size_t plain = CopyToMarkerByte(rest_, chunk - filled_, bytes_ + filled_);
     filled_ += plain;
     rest_ = rest_.subspan(plain);
-    if (filled_ == kChunk) break;
+    if (filled_ == chunk) break;
     const bool stuffed = rest_.size() >= 2 && rest_[0] == kMarkerByte && rest_[1] == 0;
     if (stuffed) {
       bytes_[filled_++] = kMarkerByte;
@@ -53,16 +62,34 @@ void ScanBytes::Refill() {
     }
     segment_ends_ = !stuffed || rest_.empty();
   }
-  if (segment_ends_) std::memset(bytes_ + filled_, 0, kAhead + kReadAhead);
+  if (segment_ends_) std::memset(bytes_ + filled_, 0, ahead_ + kReadAhead);
+}
+
+// Each 0xFF in bytes_ was followed by a stuffed byte.
+void ScanBytes::CountTo(size_t byte) {
+  const uint8_t* const from = bytes_ + counted_;
+  const uint8_t* const to = bytes_ + byte;
+  offset_ += static_cast<uint64_t>(to - from + std::count(from, to, kMarkerByte));
+  counted_ = byte;
+}
+
+uint64_t ScanBytes::PositionInScan() {
+  CountTo(position_ / 8);
+  return 8 * offset_ + position_ % 8;
+}
+
+void ScanBytes::Seek(uint64_t position) {
+  BeginSegment(scan_.subspan(std::min<uint64_t>(position / 8, scan_.size())), ahead_ + kFirstChunk);
+  position_ = position % 8;
 }
 
 bool ScanBytes::Restart(int number) {
-  if (!segment_ends_) Refill();  // the marker may come next
+  if (!segment_ends_) Refill(kChunk);  // the marker may come next
   const bool all_taken = (position_ + 7) / 8 == filled_;
   const bool in_turn =
       rest_.size() >= 2 && rest_[0] == kMarkerByte && rest_[1] == kFirstRestart + number;
   if (!segment_ends_ || !all_taken || !in_turn) return false;
-  Begin(rest_.subspan(2));
+  BeginSegment(rest_.subspan(2), kChunk);
   return true;
 }
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "server/unpack/crc32c.h"
+#include "common/base/crc32c.h"
 
 namespace penstock::source {
 namespace {
@@ -31,7 +31,7 @@ absl::StatusOr<uint64_t> ParseRecordHeader(std::span<const std::byte> header,
     return Wrong(place, "the file is truncated: a record's header has ", kRecordHeader,
                  " bytes, but only ", header.size(), " are left; copy it again");
   const auto bytes = At<uint64_t>(header, 0);
-  if (At<uint32_t>(header, 8) != unpack::MaskedCrc32c(header.first(8)))
+  if (At<uint32_t>(header, 8) != base::MaskedCrc32c(header.first(8)))
     return Wrong(place, "wanted a record, got a length with a wrong checksum; the file is ",
                  place.offset == 0 ? "no TFRecord file, compressed, or damaged" : "damaged",
                  ": write it without compression, or copy it again");

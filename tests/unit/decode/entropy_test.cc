@@ -33,6 +33,8 @@ class Reader {
  public:
   explicit Reader(Entropy entropy) : reader_(kMaxScans, entropy) {}
 
+  void UseCheckpoints(CheckpointRoom* room) { reader_.UseCheckpoints(room); }
+
   Pixels Read(const File& file, std::optional<Box> box = std::nullopt) {
     Pixels pixels;
     pixels.fault = ReadInto(pixels.bytes, file, box);
@@ -58,8 +60,20 @@ class EntropyTest : public ::testing::Test {
     const Pixels actual = ours_.Read(file, box);
     ASSERT_EQ(actual.fault, expected.fault);
     ASSERT_TRUE(actual.bytes == expected.bytes);
+    ExpectTheSameWithCheckpoints(file, box, expected);
     gave_up_ += actual.gave_up;
     sound_ += expected.fault == Fault::kNone;
+  }
+
+  // With what other windows left, and another file before them.
+  void ExpectTheSameWithCheckpoints(const File& file, std::optional<Box> box,
+                                    const Pixels& expected) {
+    room_.changed = false;
+    again_.UseCheckpoints(&room_);
+    const Pixels again = again_.Read(file, box);
+    ASSERT_TRUE(again == expected);
+    taken_ += !room_.changed && room_.bytes > 0;
+    left_ += room_.changed && room_.bytes > 0;
   }
 
   // In builds without our decoder, libjpeg decodes everything and no file is given up.
@@ -83,6 +97,10 @@ class EntropyTest : public ::testing::Test {
   std::mt19937 random_{11};
   Reader ours_{Entropy::kOwn};
   Reader libjpegs_{Entropy::kLibjpeg};
+  Reader again_{Entropy::kOwn};
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(300);
+  CheckpointRoom room_ = {.room = bytes_};
+  int left_ = 0, taken_ = 0;  // how often checkpoints were left, and how often there were enough
   int gave_up_ = 0;
   int sound_ = 0;
 };
@@ -106,6 +124,11 @@ TEST_P(SoundTest, FilesOfEverySizeAndQualityAreDecodedAsByLibjpegAndNeverGivenUp
     }
   }
   EXPECT_EQ(gave_up_, 0);
+#ifndef PENSTOCK_LIBJPEG_ALONE
+  if (GetParam().components == 4 || GetParam().progressive) return;
+  EXPECT_GT(left_, 10);
+  EXPECT_GT(taken_, 50);
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, SoundTest,

@@ -78,12 +78,54 @@ TEST_F(ScanBytesTest, WhatWasStuffedInIsLeftOut) {
   }
 }
 
+TEST_F(ScanBytesTest, SeekReturnsToWhereItWas) {
+  const Bytes bytes = RandomBytes(30'000, 4);
+  Begin(Stuffed(bytes));
+  std::vector<std::pair<size_t, uint64_t>> places;  // in `bytes`, and in the scan
+  for (size_t at = 0; at < 20'000; at += 331) {
+    places.emplace_back(at, scan_.PositionInScan());
+    Take(scan_, 331);
+  }
+  std::shuffle(places.begin(), places.end(), std::mt19937(5));
+
+  for (const auto& [at, position] : places) {
+    scan_.Seek(position);
+    EXPECT_EQ(scan_.PositionInScan(), position);
+    EXPECT_EQ(Take(scan_, 9'000), Bytes(bytes.begin() + at, bytes.begin() + at + 9'000));
+  }
+}
+
+TEST_F(ScanBytesTest, SeekFindsABitAndARestart) {
+  Begin(Bytes{0x12, 0xFF, 0x00, 0xA5, 0xFF, 0xD0, 0x34});
+  scan_.Prepare();
+  scan_.set_position(8 * 2 + 3);
+  const uint64_t position = scan_.PositionInScan();
+  EXPECT_EQ(position, 8u * 3 + 3);
+  ASSERT_TRUE(scan_.Restart(0));
+  Take(scan_, 1);
+
+  scan_.Seek(position);
+  EXPECT_EQ(scan_.position() % 8, 3u);
+  ASSERT_TRUE(scan_.Restart(0));
+  EXPECT_EQ(Take(scan_, 1), Bytes{0x34});
+}
+
+TEST_F(ScanBytesTest, SeekBeyondTheScanFindsNothing) {
+  Begin({0x12, 0x34});
+  for (const uint64_t position : {uint64_t{16}, uint64_t{17}, UINT64_MAX}) {
+    scan_.Seek(position);
+    scan_.Prepare();
+    scan_.set_position(scan_.position() + 1);
+    EXPECT_TRUE(scan_.overrun());
+  }
+}
+
 TEST_F(ScanBytesTest, BehindTheEndStandZerosThatAreAnOverrun) {
   const Bytes bytes = RandomBytes(1000, 1);
   Begin(Stuffed(bytes));
   Take(scan_, 1000);
 
-  EXPECT_EQ(Take(scan_, ScanBytes::kAhead - kPiece), Bytes(ScanBytes::kAhead - kPiece));
+  EXPECT_EQ(Take(scan_, ScanBytes::kMostAhead - kPiece), Bytes(ScanBytes::kMostAhead - kPiece));
   EXPECT_TRUE(scan_.overrun());
 }
 

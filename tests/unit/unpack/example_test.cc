@@ -1,10 +1,9 @@
-// Checksums and messages of TFRecord files.
+// Messages of TFRecord files.
 #include "server/unpack/example.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/unpack/crc32c.h"
 #include "tests/support/files/record_maker.h"
 
 namespace penstock::unpack {
@@ -16,44 +15,12 @@ using penstock::testing::FeatureOf;
 using penstock::testing::FloatsFeature;
 using penstock::testing::IntsFeature;
 using penstock::testing::LittleEndian;
-using penstock::testing::SlowCrc32c;
 using penstock::testing::WireField;
 using penstock::testing::WireVarint;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::span<const std::byte> Bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-// ---- Checksums: RFC 3720, appendix B.4. ----
-
-TEST(Crc32cTest, IsThatOfThePublishedVectors) {
-  std::string up, down;
-  for (int i = 0; i < 32; ++i) up += static_cast<char>(i), down += static_cast<char>(31 - i);
-  const std::vector<std::pair<std::string, uint32_t>> vectors = {
-      {std::string(32, '\0'), 0x8A9136AA},
-      {std::string(32, '\xFF'), 0x62A8AB43},
-      {up, 0x46DD794E},
-      {down, 0x113FDB5C},
-      {"123456789", 0xE3069283},
-      {"", 0}};
-  for (const auto& [text, sum] : vectors) {
-    EXPECT_EQ(Crc32c(Bytes(text)), sum);
-    EXPECT_EQ(PortableCrc32c(Bytes(text)), sum);
-  }
-}
-
-TEST(Crc32cTest, TheInstructionAndTheTableAgreeAtEveryLengthAndPlace) {
-  std::string text(200, '\0');
-  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i + 7);
-  for (size_t begin = 0; begin < 9; ++begin)
-    for (size_t bytes = 0; bytes <= 150; ++bytes) {
-      const std::string part = text.substr(begin, bytes);
-      ASSERT_EQ(Crc32c(Bytes(text).subspan(begin, bytes)), SlowCrc32c(part));
-      ASSERT_EQ(PortableCrc32c(Bytes(text).subspan(begin, bytes)), SlowCrc32c(part));
-    }
-}
-
-// ---- Messages. ----
 
 std::string Show(const std::string& text) {
   ExampleInMemory example(Bytes(text));

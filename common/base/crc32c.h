@@ -6,12 +6,16 @@
 #include <cstdint>
 #include <span>
 
-namespace penstock::unpack {
+namespace penstock::base {
 
 uint32_t Crc32c(std::span<const std::byte> bytes);
 
 // Table-driven version, the fallback of Crc32c.
 uint32_t PortableCrc32c(std::span<const std::byte> bytes);
+
+// The CRC-32C of the CRC-32Cs of the bytes' thirds, which the processor computes at the
+// same time: about 20 GB/s where Crc32c reaches 8.
+uint32_t Crc32cOfThirds(std::span<const std::byte> bytes);
 
 // TFRecord's masked CRC: rotated by 15 bits plus a constant, because the CRC of data that contains
 // CRCs is weak.
@@ -20,4 +24,4 @@ inline uint32_t MaskedCrc32c(std::span<const std::byte> bytes) {
   return (sum >> 15 | sum << 17) + 0xA282EAD8u;
 }
 
-}  // namespace penstock::unpack
+}  // namespace penstock::base

@@ -1,0 +1,68 @@
+// Places in a baseline JPEG scan where decoding can begin, so that later crops of the same file
+// need not read the Huffman codes before them. They are recorded while the scan is read: one every
+// few MCUs, as far as it has been read.
+//
+// As bytes they are of use with the same file only, and carry a checksum of the file and of
+// themselves: Begin ignores all others. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock::decode {
+
+class Checkpoints {
+ public:
+  static constexpr uint32_t kMostComponents = 3;
+
+  struct Point {
+    // Of the MCU's first bit, in bits from the scan's start, counting stuffed bytes. If a restart
+    // marker precedes the MCU, of the bit behind the MCU before the marker.
+    uint64_t position = 0;
+    std::array<int32_t, kMostComponents> dc{};  // each component's last DC coefficient
+
+    bool operator==(const Point&) const = default;
+  };
+
+  struct Scan {
+    uint32_t file_sum = 0;  // checksum of the whole file
+    uint64_t bytes = 0;     // of the scan
+    uint32_t mcus = 0;
+    uint32_t components = 0;  // 1 … kMostComponents
+  };
+  // Takes the points in `bytes` if they are this scan's. Otherwise it begins without points, spaced
+  // such that all of them fit into `room` bytes.
+  void Begin(const Scan& scan, std::span<const std::byte> bytes, size_t room);
+
+  // From one point's MCU to the next, and from the scan's start to the first one's.
+  uint32_t spacing() const { return spacing_; }
+  // The last point at or before this MCU; null if there is none.
+  struct Found {
+    uint32_t mcu = 0;
+    const Point* point = nullptr;
+  };
+  Found Before(uint32_t mcu) const;
+
+  // Call it at each MCU where a point may be, before it is decoded: records the point, or compares
+  // it with the one that is known. Returns false if they differ.
+  bool Meet(uint32_t mcu, const Point& point);
+
+  bool has_more() const { return points_.size() > taken_; }  // than Begin took
+  // Returns the number of bytes written; 0 if they don't fit.
+  size_t Write(std::span<std::byte> into) const;
+
+ private:
+  bool Take(std::span<const std::byte> bytes);
+  void Space(size_t room);
+  size_t point_bytes() const;
+
+  Scan scan_;
+  uint32_t spacing_ = 1;
+  std::vector<Point> points_;
+  size_t taken_ = 0;
+};
+
+}  // namespace penstock::decode

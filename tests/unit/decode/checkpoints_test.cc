@@ -1,0 +1,222 @@
+// Checkpoints as bytes: they come back for their own file only; and points that are wrong.
+#include "server/decode/jpeg/checkpoints.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "common/base/crc32c.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/support/files/jpeg_window.h"
+
+namespace penstock::decode {
+namespace {
+
+using Point = Checkpoints::Point;
+using PackedBytes = std::vector<std::byte>;
+
+constexpr Checkpoints::Scan kThousand = {
+    .file_sum = 7, .bytes = 100'000, .mcus = 1000, .components = 3};
+
+// The n-th point.
+Point PointAt(uint32_t n) {
+  const auto dc = static_cast<int32_t>(n);
+  return {.position = 1000 * uint64_t{n}, .dc = {dc % 1024, -dc % 1024, 1023}};
+}
+
+// Meets the first `count` points.
+void MeetSome(Checkpoints& points, uint32_t count) {
+  for (uint32_t n = 1; n <= count; ++n) {
+    ASSERT_TRUE(points.Meet(n * points.spacing(), PointAt(n)));
+  }
+}
+
+PackedBytes Written(const Checkpoints& points, size_t room) {
+  PackedBytes bytes(room);
+  bytes.resize(points.Write(bytes));
+  return bytes;
+}
+
+TEST(CheckpointsTest, ComeBackAsTheyWereAndAreExtended) {
+  for (const uint32_t components : {1u, 2u, 3u}) {
+    Checkpoints::Scan scan = kThousand;
+    scan.components = components;
+    Checkpoints points;
+    points.Begin(scan, {}, 400);
+    const uint32_t spacing = points.spacing();
+    for (uint32_t n = 1; n <= 20; ++n) {
+      Point point = PointAt(n);
+      for (size_t i = components; i < point.dc.size(); ++i) point.dc[i] = 0;
+      ASSERT_TRUE(points.Meet(n * spacing, point));
+    }
+    EXPECT_TRUE(points.has_more());
+    const PackedBytes bytes = Written(points, 400);
+    ASSERT_FALSE(bytes.empty());
+
+    Checkpoints again;
+    again.Begin(scan, bytes, 50);  // the spacing is that of the bytes
+    EXPECT_EQ(again.spacing(), spacing);
+    EXPECT_FALSE(again.has_more());
+    EXPECT_EQ(again.Before(spacing - 1).point, nullptr);
+    const Checkpoints::Found found = again.Before(20 * spacing + 3);
+    ASSERT_NE(found.point, nullptr);
+    EXPECT_EQ(found.mcu, 20 * spacing);
+    EXPECT_EQ(found.point->position, PointAt(20).position);
+    EXPECT_EQ(found.point->dc[0], 20);
+    EXPECT_TRUE(again.Meet(21 * spacing, {.position = 25'000, .dc = {}}));
+    EXPECT_TRUE(again.has_more());
+    EXPECT_EQ(again.Before(kThousand.mcus).mcu, 21 * spacing);
+  }
+}
+
+TEST(CheckpointsTest, AllPointsFitIntoTheRoom) {
+  for (const size_t room : {0u, 11u, 12u, 18u, 19u, 20u, 100u, 209u, 1024u, 100'000u}) {
+    Checkpoints points;
+    points.Begin(kThousand, {}, room);
+    const uint32_t count = (kThousand.mcus - 1) / points.spacing();
+    MeetSome(points, count);
+    const size_t bytes = Written(points, room).size();
+    EXPECT_LE(bytes, room);
+    if (room >= 19) {
+      EXPECT_GT(bytes, std::min<size_t>(room, 7000) / 2);
+    }
+  }
+}
+
+TEST(CheckpointsTest, AreIgnoredForAnotherFileOrIfOneBitIsWrong) {
+  Checkpoints points;
+  points.Begin(kThousand, {}, 200);
+  MeetSome(points, 10);
+  const PackedBytes bytes = Written(points, 200);
+  const auto takes = [](const Checkpoints::Scan& scan, const PackedBytes& from) {
+    Checkpoints again;
+    again.Begin(scan, from, 200);
+    return again.Before(scan.mcus).point != nullptr;
+  };
+  ASSERT_TRUE(takes(kThousand, bytes));
+
+  Checkpoints::Scan other = kThousand;
+  other.file_sum = 8;
+  EXPECT_FALSE(takes(other, bytes));
+  other = kThousand;
+  other.mcus = 999;
+  EXPECT_FALSE(takes(other, bytes));
+  other = kThousand;
+  other.components = 1;
+  EXPECT_FALSE(takes(other, bytes));
+  other = kThousand;
+  other.bytes = 10'000 / 8;  // the last point is behind it
+  EXPECT_FALSE(takes(other, bytes));
+  for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    PackedBytes wrong = bytes;
+    wrong[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_FALSE(takes(kThousand, wrong)) << bit;
+  }
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(takes(kThousand, PackedBytes(bytes.begin(), bytes.begin() + size)));
+  }
+}
+
+TEST(CheckpointsTest, APointThatDiffersIsSeen) {
+  Checkpoints points;
+  points.Begin(kThousand, {}, 200);
+  MeetSome(points, 3);
+  EXPECT_TRUE(points.Meet(2 * points.spacing(), PointAt(2)));
+  Point point = PointAt(2);
+  ++point.position;
+  EXPECT_FALSE(points.Meet(2 * points.spacing(), point));
+  point = PointAt(2);
+  ++point.dc[2];
+  EXPECT_FALSE(points.Meet(2 * points.spacing(), point));
+}
+
+TEST(CheckpointsTest, TheRecordEndsBeforeAPointThatCannotBePacked) {
+  for (const Point& odd : {Point{.position = 1 << 23, .dc = {}},
+                           {.position = 1000, .dc = {1024}},
+                           {.position = 1000, .dc = {0, -1025}},
+                           {.position = 0, .dc = {}}}) {
+    Checkpoints points;
+    points.Begin(kThousand, {}, 200);
+    EXPECT_TRUE(points.Meet(points.spacing(), odd));
+    EXPECT_TRUE(points.Meet(2 * points.spacing(), PointAt(2)));
+    EXPECT_FALSE(points.has_more());
+  }
+}
+
+#ifndef PENSTOCK_LIBJPEG_ALONE
+
+constexpr uint32_t kSide = 160;
+
+std::vector<uint8_t> Decode(JpegReader& reader, const PackedBytes& file, const Box& box) {
+  std::vector<uint8_t> pixels;
+  EXPECT_EQ(reader.ReadHeader(file), base::Fault::kNone);
+  EXPECT_EQ(testing::ReadWindow(reader, box, pixels), base::Fault::kNone);
+  return pixels;
+}
+
+// Only a hijacked worker could write such: the sums are right, the places are wrong.
+TEST(WrongPointsTest, HarmNothingAndMostAreSeen) {
+  std::mt19937 random(3);
+  int dropped = 0;
+  for (int round = 0; round < 200; ++round) {
+    const testing::JpegOptions options = {.vertical = 2, .restart_rows = round % 2};
+    const PackedBytes file = testing::MakeJpeg(kSide, kSide, options, random());
+    Checkpoints points;
+    points.Begin({.file_sum = base::Crc32cOfThirds(file),
+                  .bytes = file.size(),
+                  .mcus = kSide / 8 * kSide / 16,
+                  .components = 3},
+                 {}, 300);
+    uint64_t position = 0;
+    for (uint32_t mcu = points.spacing(); mcu < kSide / 8 * kSide / 16; mcu += points.spacing()) {
+      position += 1 + random() % 300;
+      points.Meet(mcu, {.position = position, .dc = {static_cast<int32_t>(random() % 1024)}});
+    }
+    PackedBytes room(300);
+    CheckpointRoom used = {.room = room, .bytes = points.Write(room)};
+    ASSERT_GT(used.bytes, 100u);
+    JpegReader reader(100);
+    reader.UseCheckpoints(&used);
+    Decode(reader, file, {0, kSide - 20, kSide, 20});
+    dropped += used.changed && used.bytes == 0;
+  }
+  EXPECT_GT(dropped, 100);
+}
+
+TEST(WrongPointsTest, ADecoderThatPassesOneReadsFromTheStart) {
+  const PackedBytes file = testing::MakeJpeg(kSide, kSide, {}, 1);
+  const Box all = {0, 0, kSide, kSide};
+  JpegReader plain(100);
+  const std::vector<uint8_t> right = Decode(plain, file, all);
+  PackedBytes room(300);
+  CheckpointRoom used = {.room = room};
+  JpegReader reader(100);
+  reader.UseCheckpoints(&used);
+  EXPECT_EQ(Decode(reader, file, all), right);
+  ASSERT_TRUE(used.changed && used.bytes > 0);
+
+  Checkpoints points;
+  const Checkpoints::Scan scan = {.file_sum = base::Crc32cOfThirds(file),
+                                  .bytes = file.size(),
+                                  .mcus = (kSide / 8) * (kSide / 8),
+                                  .components = 3};
+  points.Begin(scan, used.room.first(used.bytes), 300);
+  std::vector<Point> wrong;
+  for (uint32_t mcu = points.spacing(); mcu < scan.mcus; mcu += points.spacing())
+    wrong.push_back(*points.Before(mcu).point);
+  ++wrong[wrong.size() / 2].dc[1];
+  points.Begin(scan, {}, 300);
+  for (size_t n = 0; n < wrong.size(); ++n)
+    points.Meet(static_cast<uint32_t>(n + 1) * points.spacing(), wrong[n]);
+  used = {.room = room, .bytes = points.Write(room)};
+
+  EXPECT_EQ(Decode(reader, file, all), right);
+  EXPECT_TRUE(reader.started_over());
+  EXPECT_TRUE(used.changed);
+  EXPECT_EQ(used.bytes, 0u);
+}
+
+#endif
+
+}  // namespace
+}  // namespace penstock::decode
