@@ -72,6 +72,7 @@ absl::Status Daemon::StartParts() {
   PENSTOCK_RETURN_IF_ERROR(StartProofs());
   PENSTOCK_FAILPOINT("start.proofs_run");
   PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
+  StartCheckpoints();
   PENSTOCK_RETURN_IF_ERROR(StartRunner());
   PENSTOCK_FAILPOINT("start.runner_started");
   PENSTOCK_RETURN_IF_ERROR(FinishProofs());
@@ -129,6 +130,16 @@ absl::Status Daemon::MakeCatalog() {
   return absl::OkStatus();
 }
 
+void Daemon::StartCheckpoints() {
+  const config::v1::Config& config = options_.config;
+  checkpoints_ = std::make_shared<checkpoints::CheckpointStore>(config.decode().index_max_bytes());
+  const bool stored = config.decode().index_max_bytes() > 0 && !config.server().state_dir().empty();
+  if (stored)
+    checkpoint_files_.emplace(
+        checkpoints_, checkpoints::CheckpointFiles::Options{
+                          .folder = absl::StrCat(config.server().state_dir(), "/checkpoints")});
+}
+
 absl::Status Daemon::StartRunner() {
   const auto send = [this](uint64_t peer, const void* message, size_t bytes,
                            const std::vector<int>& fds) {
@@ -138,6 +149,7 @@ absl::Status Daemon::StartRunner() {
   feed::Engine::Options engine = EngineOptions(options_.config, posix::ReadMachine());
   // It may only serve Python datasets, whose workers the trainer forks.
   engine.workers.start_when_needed = options_.private_daemon;
+  engine.checkpoints = checkpoints_;
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
   if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();
@@ -188,6 +200,7 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
                          .service = *service_,
                          .doorway = *doorway_,
                          .server = *server_,
+                         .checkpoints = *checkpoints_,
                          .workers_are_sandboxed = sandbox_.filters_calls},
       rpc.max_connections, [this] { return ready(); }, started_);
   return absl::OkStatus();

@@ -22,6 +22,7 @@
 #include "server/app/sandbox_proofs.h"
 #include "server/app/service/deferred_sender.h"
 #include "server/app/service/service.h"
+#include "server/checkpoints/files.h"
 #include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
 #include "server/feed/engine/runner.h"
@@ -74,6 +75,7 @@ class Daemon {
   absl::Status StartProofs();
   absl::Status FinishProofs();
   absl::Status MakeCatalog();
+  void StartCheckpoints();
   absl::Status StartRunner();
   void MakeService();
   absl::Status OpenDoorway();
@@ -103,6 +105,8 @@ class Daemon {
   Canary canary_;
   std::shared_ptr<indexer::Indexers> indexers_;  // shared with open datasets
   std::unique_ptr<Catalog> catalog_;
+  std::shared_ptr<checkpoints::CheckpointStore> checkpoints_;  // shared with the runner
+  std::optional<checkpoints::CheckpointFiles> checkpoint_files_;
   std::unique_ptr<feed::Runner> runner_;
   std::optional<GpuProbe> gpu_probe_;
   std::unique_ptr<Service> service_;

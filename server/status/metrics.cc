@@ -95,6 +95,19 @@ void Pool(const Facts& facts, Families& out) {
             static_cast<double>(facts.reserved_bytes));
 }
 
+void Checkpoints(const Facts& facts, Families& out) {
+  const CheckpointFacts& kept = facts.checkpoints;
+  const auto counter = [&](const char* name, const char* help, uint64_t count) {
+    out.Counter(name, help, static_cast<double>(count));
+  };
+  out.Gauge("checkpoint_bytes", "Memory in use for checkpoints.", static_cast<double>(kept.bytes));
+  out.Gauge("checkpoint_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
+  counter("checkpoint_lookups_total", "Photographs whose checkpoints were looked up.", kept.asked);
+  counter("checkpoint_hits_total", "Of these, those that had some.", kept.found);
+  counter("checkpoints_refused_total", "Checkpoints that were not kept, because memory was full.",
+          kept.refused);
+}
+
 void Pool(const Snapshot& snapshot, Families& out) {
   out.Gauge("pool_segments", "Memory segments of the pool.", snapshot.segments);
   out.Gauge("pool_segment_bytes", "Total size of all segments.",
@@ -366,6 +379,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
   Runner(facts, scrapes, out);
   Sessions(facts, out);
   Pool(facts, out);
+  Checkpoints(facts, out);
   Workers(facts, out);
   if (snapshot != nullptr) {
     Sessions(*snapshot, out);

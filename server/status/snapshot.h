@@ -110,6 +110,12 @@ struct ProcessFacts {
   double start_time = 0;  // seconds since 1970
 };
 
+// What is kept of photographs, and how often it was of use.
+struct CheckpointFacts {
+  uint64_t bytes = 0, max_bytes = 0;
+  uint64_t asked = 0, found = 0, refused = 0;
+};
+
 // What any thread can tell, even while the runner is stuck.
 struct Facts {
   std::string version = {};
@@ -121,6 +127,7 @@ struct Facts {
   uint32_t workers = 0, workers_running = 0;  // configured; ready
   bool workers_are_sandboxed = true;
   uint64_t pool_bytes = 0, reserved_bytes = 0;
+  CheckpointFacts checkpoints = {};
   base::Duration since_last_pass{};  // time since the runner's last loop
   ProcessFacts process = {};
   // By method and reason, and by method; bounded by the number of methods.

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/fault.h"
 #include "common/base/status.h"
+#include "server/checkpoints/shelf.h"
 #include "server/decode/core/spec.h"
 #include "server/source/core/dataset.h"
 
@@ -36,6 +37,8 @@ struct WorkItem {
   std::span<const decode::Spec> more_specs = {};
   std::vector<uint64_t> more_offsets = {};
   std::optional<uint64_t> size_offset = {};  // in the segment, of the image's height and width
+  // Where the image's checkpoints are kept; null: nowhere. Must live as long as `dataset`.
+  checkpoints::CheckpointShelf* shelf = nullptr;
   // The fields: the first row of each block of the selection, which the queue's reader fills, or a
   // worker if they are packed in the sample. A run's other rows follow directly. A worker moves
   // those that are targets (Selection::targets), and fills masks.

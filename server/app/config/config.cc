@@ -61,6 +61,8 @@ void SetDefaults(config::v1::Source& source) {
   source.set_max_unpacked_bytes(kGiB);
 }
 
+void SetDefaults(config::v1::Decode& decode) { decode.set_index_max_bytes(256 * kMiB); }
+
 void SetDefaults(config::v1::Limits& limits) {
   limits.set_max_sample_bytes(16 * kMiB);
   limits.set_max_pixels(100'000'000);
@@ -90,6 +92,7 @@ Config DefaultConfig() {
   SetDefaults(*config.mutable_gpu());
   SetDefaults(*config.mutable_workers());
   SetDefaults(*config.mutable_source());
+  SetDefaults(*config.mutable_decode());
   SetDefaults(*config.mutable_limits());
   config.mutable_log()->set_level(config::v1::Log::LEVEL_INFO);
   config.mutable_log()->set_format(config::v1::Log::FORMAT_TEXT);

@@ -15,6 +15,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
   const doorway::Doorway::Counts at_door = parts_.doorway.counts();
   if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
   if (at_door.bad_handshake > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_handshake;
+  const checkpoints::CheckpointStore::Counts kept = parts_.checkpoints.counts();
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
@@ -28,6 +29,11 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
           .workers_are_sandboxed = parts_.workers_are_sandboxed,
           .pool_bytes = vitals.pool_bytes,
           .reserved_bytes = vitals.reserved_bytes,
+          .checkpoints = {.bytes = kept.bytes,
+                          .max_bytes = parts_.checkpoints.max_bytes(),
+                          .asked = kept.asked,
+                          .found = kept.found,
+                          .refused = kept.refused},
           .since_last_pass = now - std::max(vitals.ticked, started_),
           .process = status::ReadProcessFacts(),
           .refused = std::move(audited.refused),

@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "server/app/service/service.h"
+#include "server/checkpoints/store.h"
 #include "server/doorway/doorway.h"
 #include "server/feed/engine/runner.h"
 #include "server/rpc/server.h"
@@ -24,6 +25,7 @@ class DaemonFacts {
     const Service& service;
     const doorway::Doorway& doorway;
     const rpc::Server& server;
+    const checkpoints::CheckpointStore& checkpoints;
     bool workers_are_sandboxed = true;
   };
   // `is_ready`: a canary batch came through.

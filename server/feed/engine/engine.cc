@@ -57,6 +57,7 @@ Engine::Engine(Options options, SendToPeer send)
                .losses = worker_filler_.losses(),
                .rows = worker_filler_.rows(),
                .drain = drain_,
+               .checkpoints = options_.checkpoints.get(),
                .hosts = &hosts_,
                .made = &python_filler_.batches()},
               options_.admission, std::move(send), [this] { return status(); }),

@@ -51,6 +51,7 @@ class Engine {
     base::Duration retry_for = std::chrono::seconds(60);  // how long a source may fail
     // Adjusts the number of workers to demand, starting with workers.count; unset: fixed number.
     std::optional<WorkerDemand::Options> auto_workers;
+    std::shared_ptr<checkpoints::CheckpointStore> checkpoints = {};  // null: none are kept
     uint32_t cores = 0;  // of the machine, only for words; 0: not known
     // Closes the connection of a host or a Python worker. Called on the runner's thread; must not
     // block.

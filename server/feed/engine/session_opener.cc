@@ -148,6 +148,11 @@ std::shared_ptr<Feed> SessionOpener::MakeFeed(const Opening& opening, FeedId id)
   feed->called = request.dataset_name;
   feed->canary = request.canary;
   if (request.canary) return feed;
+  const bool has_images = feed->spec.storage == source::Storage::kEncoded;
+  if (parts_.checkpoints != nullptr && has_images && !feed->spec.stored_images)
+    feed->shelf = parts_.checkpoints->Open({.user = request.user,
+                                            .dataset = request.dataset->dataset->digest(),
+                                            .samples = request.dataset->dataset->samples()});
   feed->account = parts_.losses.AccountOf(request.dataset->name, request.user, now_, feed->called);
   feed->flow = FeedFlow(parts_.statistics.datasets().FlowOf(request.dataset->name));
   return feed;

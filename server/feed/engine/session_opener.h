@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "server/checkpoints/store.h"
 #include "server/export/gpus.h"
 #include "server/feed/core/core.h"
 #include "server/feed/engine/drain.h"
@@ -38,6 +39,7 @@ class SessionOpener {
     WorkerLosses& losses;
     const Rows& rows;
     const Drain& drain;
+    checkpoints::CheckpointStore* checkpoints = nullptr;  // null: none are kept
     // For Python datasets; null: there are none.
     pyworkers::Hosts* hosts = nullptr;
     const MadeBatches* made = nullptr;

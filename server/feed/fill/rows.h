@@ -69,6 +69,7 @@ struct Feed {
   std::optional<FaultPolicy> lacking = {};
   uint64_t made_bytes = 0;  // of the largest batch that a Python worker made or has room for
   FeedFlow flow = {};
+  std::shared_ptr<checkpoints::CheckpointShelf> shelf = {};  // of its images; null: none
 };
 
 class Rows {

@@ -26,8 +26,30 @@ bool IsWithin(Place place, std::span<const std::byte> segment, uint64_t alignmen
 }  // namespace
 
 absl::StatusOr<RequestServer::Served> RequestServer::Serve(const DecodeRequest& request,
-                                                           std::span<const std::byte> input,
+                                                           std::span<std::byte> input,
                                                            std::span<std::byte> segment) {
+  PENSTOCK_ASSIGN_OR_RETURN(decode::CheckpointRoom room, TakeRoom(request, input));
+  decoder_.UseCheckpoints(room.room.empty() ? nullptr : &room);
+  absl::StatusOr<Served> served = ServeRows(request, input, segment);
+  decoder_.UseCheckpoints(nullptr);
+  if (served.ok() && room.changed) served->checkpoint_bytes = static_cast<uint32_t>(room.bytes);
+  return served;
+}
+
+absl::StatusOr<decode::CheckpointRoom> RequestServer::TakeRoom(const DecodeRequest& request,
+                                                               std::span<std::byte>& input) const {
+  if (request.checkpoint_room > input.size() || request.checkpoint_bytes > request.checkpoint_room)
+    return absl::InternalError(
+        absl::StrCat(request.checkpoint_bytes, " of ", request.checkpoint_room,
+                     " bytes for checkpoints in an input of ", input.size(), " bytes"));
+  const std::span<std::byte> room = input.last(request.checkpoint_room);
+  input = input.first(input.size() - room.size());
+  return decode::CheckpointRoom{.room = room, .bytes = request.checkpoint_bytes};
+}
+
+absl::StatusOr<RequestServer::Served> RequestServer::ServeRows(const DecodeRequest& request,
+                                                               std::span<const std::byte> input,
+                                                               std::span<std::byte> segment) {
   wanted_.clear();
   PENSTOCK_ASSIGN_OR_RETURN(std::span<const std::byte> image, ReadImages(request, input, segment));
   PENSTOCK_ASSIGN_OR_RETURN(image, ReadTargets(request, image, segment));

@@ -25,14 +25,20 @@ class RequestServer {
   // sample that has one, and its row; the rows' bytes are then unspecified.
   // **Errors**: the request points outside of its input or segment, or its recipe is invalid. The
   // channel is then corrupt.
+  // Leaves checkpoints in the input's room for them.
   struct Served {
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;
+    uint32_t checkpoint_bytes = kSameCheckpoints;  // as in Completion
   };
-  absl::StatusOr<Served> Serve(const DecodeRequest& request, std::span<const std::byte> input,
+  absl::StatusOr<Served> Serve(const DecodeRequest& request, std::span<std::byte> input,
                                std::span<std::byte> segment);
 
  private:
+  absl::StatusOr<decode::CheckpointRoom> TakeRoom(const DecodeRequest& request,
+                                                  std::span<std::byte>& input) const;
+  absl::StatusOr<Served> ServeRows(const DecodeRequest& request, std::span<const std::byte> input,
+                                   std::span<std::byte> segment);
   // Fills `wanted_`. Returns the input behind the further images.
   absl::StatusOr<std::span<const std::byte>> ReadImages(const DecodeRequest& request,
                                                         std::span<const std::byte> input,

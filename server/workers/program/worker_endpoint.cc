@@ -66,8 +66,7 @@ void WorkerEndpoint::Begin(const DecodeRequest& request) {
   channel().started.store(request.sequence, std::memory_order_release);
 }
 
-absl::StatusOr<std::span<const std::byte>> WorkerEndpoint::Input(
-    const DecodeRequest& request) const {
+absl::StatusOr<std::span<std::byte>> WorkerEndpoint::Input(const DecodeRequest& request) const {
   const size_t arena_bytes = mapping_.size() - kArenaOffset;
   if (request.input_offset > arena_bytes ||
       request.input_bytes > arena_bytes - request.input_offset) {
@@ -87,7 +86,7 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
       .decode_us = static_cast<uint32_t>(std::min<uint64_t>(busy_ns / 1000, UINT32_MAX)),
       .ended_ns = spent.ended_ns,
       .row = served.row,
-      .reserved = 0};
+      .checkpoint_bytes = served.checkpoint_bytes};
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
     return absl::InternalError("the completion ring is corrupt");
   }

@@ -39,7 +39,7 @@ class WorkerEndpoint {
 
   // Call it before decoding the sample …
   void Begin(const DecodeRequest& request);
-  absl::StatusOr<std::span<const std::byte>> Input(const DecodeRequest& request) const;
+  absl::StatusOr<std::span<std::byte>> Input(const DecodeRequest& request) const;
   // … and after it.
   struct Spent {
     uint64_t began_ns = 0, ended_ns = 0;  // by CLOCK_MONOTONIC

@@ -34,7 +34,7 @@ uint64_t NowNs() {
 
 absl::Status Serve(const DecodeRequest& request, WorkerEndpoint& end, SegmentTable& segments,
                    RequestServer& server) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::span<const std::byte> input, end.Input(request));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> input, end.Input(request));
   PENSTOCK_ASSIGN_OR_RETURN(const std::span<std::byte> segment, segments.Find(request.segment));
   const uint64_t start_ns = NowNs();
   end.Begin(request);

@@ -29,7 +29,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 11;
+inline constexpr uint32_t kChannelVersion = 12;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
@@ -48,15 +48,17 @@ inline constexpr uint64_t kNowhere = UINT64_MAX;
 struct DecodeRequest {
   uint64_t sequence;  // 1, 2, …
   // In the arena. Behind each other: MoreImage of further images, TargetPlace of targets, the
-  // recipe, the samples, the masks.
+  // recipe, the samples, the masks, the room for checkpoints.
   uint64_t input_offset, input_bytes;
   // In the segment; a row of 0 bytes: there is no image.
   uint64_t row_offset, row_bytes;
   uint32_t segment;
   // A recipe (server/unpack/recipe.h) of this size precedes the samples; 0: the rest is the image.
   uint32_t recipe_bytes;
-  uint32_t more_images = 0;  // further rows of the same image
-  uint32_t targets = 0;      // of the image
+  uint32_t more_images = 0;       // further rows of the same image
+  uint32_t targets = 0;           // of the image
+  uint32_t checkpoint_room = 0;   // at the input's end, for checkpoints of the image …
+  uint32_t checkpoint_bytes = 0;  // … of which so many, from an earlier request, are in it
   // In the segment, of height and width of the image as int32; kNowhere: not wanted.
   uint64_t size_offset = kNowhere;
   decode::Spec spec;
@@ -64,7 +66,7 @@ struct DecodeRequest {
 };
 static_assert(sizeof(decode::Spec) == 72 + sizeof(augment::TransformRecipe) &&
               sizeof(decode::DrawKey) == 32);
-static_assert(sizeof(DecodeRequest) == 168 + sizeof(augment::TransformRecipe) &&
+static_assert(sizeof(DecodeRequest) == 176 + sizeof(augment::TransformRecipe) &&
               std::is_trivially_copyable_v<DecodeRequest>);
 
 // One more row of the request's image. Its draws are those of the view with its number, from 1 on.
@@ -86,13 +88,17 @@ struct TargetPlace {
 };
 static_assert(sizeof(TargetPlace) == 136 && std::is_trivially_copyable_v<TargetPlace>);
 
+inline constexpr uint32_t kSameCheckpoints = UINT32_MAX;
+
 struct Completion {
   uint64_t sequence;
   base::Fault fault;   // kNone: the rows have been written
   uint32_t decode_us;  // decoding time, and its end by CLOCK_MONOTONIC; only for status
   uint64_t ended_ns;   // and traces
   uint32_t row = 0;    // of the sample with the fault, in the request
-  uint32_t reserved = 0;
+  // How many there are now in the request's room; 0: they were wrong; kSameCheckpoints: nothing
+  // new.
+  uint32_t checkpoint_bytes = kSameCheckpoints;
 };
 static_assert(sizeof(Completion) == 32 && std::is_trivially_copyable_v<Completion>);
 

@@ -11,6 +11,15 @@ namespace penstock::workers {
 
 absl::StatusOr<ItemReader::Input> ItemReader::Open() {
   if (!item_.run.empty()) return OpenRun();
+  PENSTOCK_ASSIGN_OR_RETURN(Input input, OpenSample());
+  const bool has_room = item_.shelf != nullptr && input.fault == base::Fault::kNone &&
+                        input.has_image && input.bytes + item_.shelf->room() <= limits_.arena_bytes;
+  if (has_room) input.checkpoint_room = checkpoint_room_ = item_.shelf->room();
+  input.bytes += checkpoint_room_;
+  return input;
+}
+
+absl::StatusOr<ItemReader::Input> ItemReader::OpenSample() {
   readers_.push_back(item_.stored_image ? source::NewStoredImageReader(*item_.dataset)
                                         : item_.dataset->NewReader());
   PENSTOCK_ASSIGN_OR_RETURN(const auto opened, readers_.front()->Open(item_.sample));
@@ -158,8 +167,14 @@ void ItemReader::WritePreamble(std::span<std::byte> into) const {
 }
 
 absl::Status ItemReader::Read(std::span<std::byte> into) {
+  const std::span<std::byte> room = into.last(checkpoint_room_);
+  if (!room.empty()) checkpoint_bytes_ = item_.shelf->Take(item_.sample, room);
+  into = into.first(into.size() - room.size());
   WritePreamble(into);
-  into = into.subspan(preamble_bytes());
+  return ReadSamples(into.subspan(preamble_bytes()));
+}
+
+absl::Status ItemReader::ReadSamples(std::span<std::byte> into) {
   if (recipe_.packing == unpack::SamplePacking::kImage) {
     PENSTOCK_RETURN_IF_ERROR(ReadMasks(into.subspan(image_bytes_)));
     return readers_.front()->Read(into.first(image_bytes_));

@@ -29,10 +29,11 @@ class ItemReader {
 
   // The input that the item needs, or the fault because of which it needs none.
   struct Input {
-    uint64_t bytes = 0;         // with further images and the recipe
+    uint64_t bytes = 0;         // with further images, the recipe and the room for checkpoints
     uint32_t recipe_bytes = 0;  // 0: the rest is the image
     bool has_image = true;
     uint32_t targets = 0;
+    uint32_t checkpoint_room = 0;
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;  // of the sample with the fault, in its run
   };
@@ -40,6 +41,8 @@ class ItemReader {
   absl::StatusOr<Input> Open();
   // Call it after Open. **Requires**: `into` has Input::bytes. **Errors**: as Reader::Read.
   absl::Status Read(std::span<std::byte> into);
+  // How much of the room for checkpoints is in use, after Read.
+  uint32_t checkpoint_bytes() const { return checkpoint_bytes_; }
 
  private:
   // Bytes of what precedes the recipe.
@@ -49,10 +52,12 @@ class ItemReader {
   void WritePreamble(std::span<std::byte> into) const;
   absl::StatusOr<Input> OpenImage(const source::Dataset::Reader::Opened& opened);
   absl::StatusOr<Input> OpenRun();
+  absl::StatusOr<Input> OpenSample();
   absl::StatusOr<Input> InputOfRecipe();
   absl::StatusOr<base::Fault> ReadFields(source::Dataset::Reader& reader, uint32_t row) const;
   // Where the targets' rows are. Fills targets_.
   void PlaceTargets();
+  absl::Status ReadSamples(std::span<std::byte> into);
   absl::StatusOr<base::Fault> OpenMasks();
   absl::Status ReadMasks(std::span<std::byte> into);
   void SetPlaces();
@@ -61,6 +66,7 @@ class ItemReader {
   const WorkItem& item_;
   const Limits limits_;
   unpack::Recipe recipe_;
+  uint32_t checkpoint_room_ = 0, checkpoint_bytes_ = 0;
   uint64_t image_bytes_ = 0;  // of an image that is a whole sample
   std::vector<TargetPlace> targets_;
   std::vector<size_t> target_tensors_;                             // of the selection

@@ -59,7 +59,10 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
     DropInput(read);
     return status;
   }
-  return Fetched{.offset = headroom->offset, .input = input, .held_up = headroom->held_up};
+  return Fetched{.offset = headroom->offset,
+                 .input = input,
+                 .checkpoint_bytes = reader.checkpoint_bytes(),
+                 .held_up = headroom->held_up};
 }
 
 // Nullopt if the worker is gone, or must be replaced because blocked reads leave no room.
@@ -103,6 +106,8 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .recipe_bytes = fetched.input.recipe_bytes,
                         .more_images = static_cast<uint32_t>(item.more_specs.size()),
                         .targets = fetched.input.targets,
+                        .checkpoint_room = fetched.input.checkpoint_room,
+                        .checkpoint_bytes = fetched.checkpoint_bytes,
                         .size_offset = item.size_offset.value_or(kNowhere),
                         .spec = item.spec,
                         .key = item.key};
@@ -123,6 +128,8 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
       if (sent_.empty()) oldest_since_ = read_end;
       sent_.push_back({.sequence = request.sequence,
                        .offset = fetched.offset,
+                       .room = {fetched.offset + request.input_bytes - request.checkpoint_room,
+                                request.checkpoint_room},
                        .item = std::move(read->item),
                        .times = {.given = given,
                                  .read_begin = read->begun,

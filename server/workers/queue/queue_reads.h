@@ -93,6 +93,10 @@ class QueueReads {
   struct Sent {
     uint64_t sequence;
     uint64_t offset;  // in the arena
+    struct {
+      uint64_t offset;
+      uint32_t bytes;
+    } room;  // for checkpoints
     WorkItem item;
     Times times;
   };
@@ -112,6 +116,7 @@ class QueueReads {
     base::Fault fault = base::Fault::kNone;
     uint64_t offset = 0;
     ItemReader::Input input = {};
+    uint32_t checkpoint_bytes = 0;
     base::Duration held_up{};  // as in Times
   };
 
@@ -129,6 +134,7 @@ class QueueReads {
   bool IsCurrent(const Read& read) const PENSTOCK_REQUIRES(mutex_);
   bool CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes)
       PENSTOCK_REQUIRES(mutex_);
+  void KeepCheckpoints(const Sent& sent, const Completion& completion) PENSTOCK_REQUIRES(mutex_);
   Outcome MakeOutcome(const Sent& sent, const Completion& completion) const;
 
   const Options options_;
