@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Generates the reference of configuration keys from the comments in config.proto.
+"""Generates the reference of configuration keys from the comments in config.proto and what it imports.
 
     deploy/config/reference.py proto/penstock/config/v1/config.proto > deploy/config/README.md
 
 Needs Python's standard library only. A key is the field's name without its unit. The comment above a
 field or a message becomes its text in the reference, so write it in whole sentences.
 """
+import pathlib
 import re
 import sys
 import textwrap
@@ -31,6 +32,14 @@ once, the others need a restart.
 RELOADED = {"datasets", "limits.max_pool_per_user", "limits.max_quarantined",
             "limits.max_quarantined_minimum", "limits.max_sessions_per_user",
             "limits.max_workers_per_user", "log.level", "server.drain_for", "server.max_sessions"}
+
+
+def load(path):
+    """Returns the file's text and that of the files that it imports."""
+    path = pathlib.Path(path).resolve()
+    text = path.read_text(encoding="utf-8")
+    root = path.parents[3]  # of penstock/config/v1/config.proto
+    return "\n".join([text, *map(load, (root / name for name in re.findall(r'(?m)^import "(.+)";', text)))])
 
 
 class Message:
@@ -111,5 +120,4 @@ def reference(text):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: reference.py CONFIG.PROTO")
-    with open(sys.argv[1], encoding="utf-8") as proto:
-        sys.stdout.write(reference(proto.read()))
+    sys.stdout.write(reference(load(sys.argv[1])))

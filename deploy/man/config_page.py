@@ -118,4 +118,4 @@ def page(text):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: config_page.py CONFIG.PROTO")
-    sys.stdout.write(page(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")))
+    sys.stdout.write(page(reference.load(sys.argv[1])))

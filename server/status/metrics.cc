@@ -3,47 +3,12 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "server/status/families.h"
 
 namespace penstock::status {
 namespace {
 
 double Seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-// Collects metric families. Its short calls make each group below read like a table.
-class Families {
- public:
-  void Gauge(const std::string& name, const std::string& help, double value) {
-    Begin(MetricType::kGauge, name, help).samples.push_back({{}, value});
-  }
-  void Counter(const std::string& name, const std::string& help, double value) {
-    Begin(MetricType::kCounter, name, help).samples.push_back({{}, value});
-  }
-  // One sample for each member; `sample` makes it.
-  template <typename Members, typename MakeSample>
-  void Each(MetricType type, const std::string& name, const std::string& help,
-            const Members& members, MakeSample sample) {
-    Family& family = Begin(type, name, help);
-    for (const auto& member : members) family.samples.push_back(sample(member));
-  }
-  // One sample for each name of a list.
-  template <size_t N>
-  void ByState(const std::string& name, const std::string& help,
-               const std::array<absl::string_view, N>& states,
-               const std::array<uint64_t, N>& values) {
-    Family& family = Begin(MetricType::kGauge, name, help);
-    for (size_t i = 0; i < N; ++i)
-      family.samples.push_back(
-          {{{"state", std::string(states[i])}}, static_cast<double>(values[i])});
-  }
-  Family& Begin(MetricType type, const std::string& name, const std::string& help) {
-    return families_.emplace_back(Family{"penstock_" + name, help, type, {}});
-  }
-  void Add(Family family) { families_.push_back(std::move(family)); }
-  std::vector<Family> Take() { return std::move(families_); }
-
- private:
-  std::vector<Family> families_;
-};
 
 void Build(const Facts& facts, Families& out) {
   out.Begin(MetricType::kGauge, "build_info", "Always 1; its labels name the running version.")
@@ -95,17 +60,15 @@ void Pool(const Facts& facts, Families& out) {
             static_cast<double>(facts.reserved_bytes));
 }
 
-void Checkpoints(const Facts& facts, Families& out) {
-  const CheckpointFacts& kept = facts.checkpoints;
-  const auto counter = [&](const char* name, const char* help, uint64_t count) {
-    out.Counter(name, help, static_cast<double>(count));
-  };
+void Checkpoints(const CheckpointFacts& kept, Families& out) {
   out.Gauge("checkpoint_bytes", "Memory in use for checkpoints.", static_cast<double>(kept.bytes));
   out.Gauge("checkpoint_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
-  counter("checkpoint_lookups_total", "Photographs whose checkpoints were looked up.", kept.asked);
-  counter("checkpoint_hits_total", "Of these, those that had some.", kept.found);
-  counter("checkpoints_refused_total", "Checkpoints that were not kept, because memory was full.",
-          kept.refused);
+  out.Counter("checkpoint_lookups_total", "Photographs whose checkpoints were looked up.",
+              static_cast<double>(kept.asked));
+  out.Counter("checkpoint_hits_total", "Of these, those that had some.",
+              static_cast<double>(kept.found));
+  out.Counter("checkpoints_refused_total", "Checkpoints not kept, because memory was full.",
+              static_cast<double>(kept.refused));
 }
 
 void Pool(const Snapshot& snapshot, Families& out) {
@@ -379,7 +342,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
   Runner(facts, scrapes, out);
   Sessions(facts, out);
   Pool(facts, out);
-  Checkpoints(facts, out);
+  Checkpoints(facts.checkpoints, out);
   Workers(facts, out);
   if (snapshot != nullptr) {
     Sessions(*snapshot, out);

@@ -47,6 +47,24 @@ Fault BareDecoder::DecodeCrop(std::span<const std::byte> file, const Spec& spec,
   return state_->Run(file, &spec, key);
 }
 
+std::optional<BareDecoder::Grid> BareDecoder::GridOf(std::span<const std::byte> file,
+                                                     const Spec& spec, const DrawKey& key) {
+  Grid grid;
+  jpeg_decompress_struct& info = state_->info;
+  const bool ok = state_->errors.Guard([&] {
+    state_->ReadHeader(file);
+    const uint32_t x = state_->WindowFor(spec, key).x;
+    jpeg_start_decompress(&info);
+    const auto blocks = static_cast<uint32_t>(info.comps_in_scan == 1 ? 1 : info.max_h_samp_factor);
+    grid = {.mcus = info.MCUs_per_row * info.MCU_rows_in_scan,
+            .components = static_cast<uint32_t>(info.comps_in_scan),
+            .first = (x - std::min(x, kBareMargin)) / (DCTSIZE * blocks),
+            .per_row = info.MCUs_per_row};
+  });
+  jpeg_abort_decompress(&info);
+  return ok ? std::optional<Grid>(grid) : std::nullopt;
+}
+
 Fault BareDecoder::DecodeWhole(std::span<const std::byte> file) {
   return state_->Run(file, nullptr, {});
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "common/base/fault.h"
@@ -19,6 +21,13 @@ class BareDecoder {
 
   // Decodes the part of a JPEG that DecodeRow would read for the same draw, and forgets it.
   base::Fault DecodeCrop(std::span<const std::byte> file, const Spec& spec, const DrawKey& key);
+
+  // The MCUs of the file's scan, and those with which the crop's rows begin.
+  struct Grid {
+    uint32_t mcus = 0, components = 0;
+    uint32_t first = 0, per_row = 0;
+  };
+  std::optional<Grid> GridOf(std::span<const std::byte> file, const Spec& spec, const DrawKey& key);
 
   // Decodes the whole image, and forgets it.
   base::Fault DecodeWhole(std::span<const std::byte> file);

@@ -30,7 +30,7 @@ void PrintHelp() {
       "penstock-bench: compares Penstock's speed on this machine with the machine's own "
       "ceilings.\n\n"
       "  penstock-bench SUITE [--data DIR] [--json FILE]\n\nSuites\n");
-  for (const Suite& each : Suites()) std::printf("  %-8s %s\n", each.name, each.what);
+  for (const Suite& each : Suites()) std::printf("  %-11s %s\n", each.name, each.what);
   std::printf(
       "\nOptions\n"
       "  --data DIR    photographs (JPEG), one folder for each class; default: generated ones\n"

@@ -19,6 +19,7 @@ FLOORS = {
     "handoff": {"the same by bare loads and stores": 0.0005},
     "read": {"bare open, fstat, pread, close": 0.3},
     "decode": {"bare libjpeg-turbo, the same rows and columns": 0.7, "Pillow, the same crops": 1.2},
+    "checkpoints": {"bare libjpeg-turbo, the same rows and columns": 0.7},
     "feed": {"1 process that only decodes": 0.4, "memcpy of as many bytes": 0.2,
              "memcpy of the same rows": 0.2},
     "beside": {"the same threads alone": 0.8},

@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   const workers::DecodeRequest request = RequestOf(bytes.first(kPromise));
   // A copy, so that a sanitizer sees where the input ends.
-  const std::vector<std::byte> input(bytes.begin() + kPromise, bytes.end());
+  std::vector<std::byte> input(bytes.begin() + kPromise, bytes.end());
   std::vector<uint64_t> memory(kSegmentBytes / sizeof(uint64_t), UINT64_MAX);
   CheckRecipe(std::span(input).first(std::min<size_t>(request.recipe_bytes, input.size())));
 

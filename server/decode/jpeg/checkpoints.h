@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,9 +37,16 @@ class Checkpoints {
   // Takes the points in `bytes` if they are this scan's. Otherwise it begins without points, spaced
   // such that all of them fit into `room` bytes.
   void Begin(const Scan& scan, std::span<const std::byte> bytes, size_t room);
+  // Begins without points, which will be at these MCUs. **Requires**: both are at least 1.
+  struct Grid {
+    uint32_t first = 1, spacing = 1;
+  };
+  void BeginOn(const Scan& scan, const Grid& grid);
 
-  // From one point's MCU to the next, and from the scan's start to the first one's.
-  uint32_t spacing() const { return spacing_; }
+  // The scan's size, if `bytes` are of a file with this checksum.
+  static std::optional<uint64_t> ScanBytesOf(std::span<const std::byte> bytes, uint32_t file_sum);
+
+  const Grid& grid() const { return grid_; }
   // The last point at or before this MCU; null if there is none.
   struct Found {
     uint32_t mcu = 0;
@@ -51,16 +59,19 @@ class Checkpoints {
   bool Meet(uint32_t mcu, const Point& point);
 
   bool has_more() const { return points_.size() > taken_; }  // than Begin took
-  // Returns the number of bytes written; 0 if they don't fit.
+  // Writes as many points as have room. Returns the number of bytes; 0 if there would be no more
+  // points than Begin took, and `into` is then unspecified.
   size_t Write(std::span<std::byte> into) const;
 
  private:
   bool Take(std::span<const std::byte> bytes);
-  void Space(size_t room);
-  size_t point_bytes() const;
+  uint32_t SpacingFor(size_t room) const;
+  void ChooseLowBits(uint8_t (&low_bits)[2]) const;
+  size_t WritePoints(std::span<std::byte> into, const uint8_t (&low_bits)[2],
+                     uint16_t& count) const;
 
   Scan scan_;
-  uint32_t spacing_ = 1;
+  Grid grid_;
   std::vector<Point> points_;
   size_t taken_ = 0;
 };

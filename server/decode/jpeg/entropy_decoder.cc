@@ -55,7 +55,7 @@ void EntropyDecoder::KeepColumns(uint32_t first, uint32_t count) {
 
 void EntropyDecoder::UsePoints(Checkpoints* points) {
   points_ = points;
-  next_point_ = points->spacing();
+  next_point_ = points->grid().first;
 }
 
 boolean EntropyDecoder::DecodeMcu(j_decompress_ptr info, JBLOCKROW* blocks) {
@@ -91,7 +91,7 @@ void EntropyDecoder::Jump(uint32_t mcu, const Checkpoints::Point& point) {
   bytes_.Seek(point.position);
   std::ranges::copy(point.dc, last_dc_);
   next_ = mcu;
-  next_point_ = mcu + points_->spacing();
+  next_point_ = mcu + points_->grid().spacing;
   if (restart_interval_ == 0) return;
   // A marker right before the MCU is still to be read.
   const uint32_t restarts = (mcu - 1) / restart_interval_;
@@ -103,7 +103,7 @@ void EntropyDecoder::Jump(uint32_t mcu, const Checkpoints::Point& point) {
 bool EntropyDecoder::MeetPoint() {
   Checkpoints::Point point = {.position = bytes_.PositionInScan()};
   std::copy_n(last_dc_, Checkpoints::kMostComponents, point.dc.begin());
-  next_point_ += points_->spacing();
+  next_point_ += points_->grid().spacing;
   return points_->Meet(next_, point);
 }
 

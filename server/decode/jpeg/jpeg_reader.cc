@@ -62,7 +62,8 @@ Fault JpegReader::Begin(const Box& window) {
   rows_read_ = 0;
   started_over_ = false;
   scan_.reset();
-  if (!jpeg_has_multiple_scans(&info_)) scan_ = source_.CompleteScan();
+  if (room_ != nullptr) file_sum_ = base::Crc32cOfThirds(file_);
+  if (!jpeg_has_multiple_scans(&info_)) scan_ = FindScan();
   judged_ = jpeg_has_multiple_scans(&info_) || scan_.has_value();
   discarded_.resize(size_t{4} * info_.image_width);
   if (!errors_.Guard([this] { Start(entropy_choice_); })) return Failure();
@@ -70,6 +71,15 @@ Fault JpegReader::Begin(const Box& window) {
   if (source_.exhausted()) return Fault::kTruncated;
   if (!errors_.Guard([this] { SkipToWindow(); }) && !StartOver()) return Failure();
   return Fault::kNone;
+}
+
+// What earlier checkpoints say of the same file need not be searched for again.
+std::optional<std::span<const uint8_t>> JpegReader::FindScan() const {
+  if (room_ != nullptr) {
+    const auto bytes = Checkpoints::ScanBytesOf(room_->room.first(room_->bytes), file_sum_);
+    if (bytes) return source_.ScanOf(*bytes);
+  }
+  return source_.CompleteScan();
 }
 
 // The cost of a single-scan file is known from its size. Each further scan costs as much as the
@@ -94,7 +104,7 @@ void JpegReader::BeginPoints() {
   const auto components = static_cast<uint32_t>(info_.comps_in_scan);
   uses_points_ = room_ != nullptr && components <= Checkpoints::kMostComponents;
   if (!uses_points_) return;
-  points_.Begin({.file_sum = base::Crc32cOfThirds(file_),
+  points_.Begin({.file_sum = file_sum_,
                  .bytes = scan_->size(),
                  .mcus = info_.MCUs_per_row * info_.MCU_rows_in_scan,
                  .components = components},
@@ -104,7 +114,9 @@ void JpegReader::BeginPoints() {
 
 void JpegReader::LeavePoints() {
   if (!uses_points_ || !points_.has_more()) return;
-  room_->bytes = points_.Write(room_->room);
+  const size_t bytes = points_.Write(room_->room);
+  if (bytes == 0) return;
+  room_->bytes = bytes;
   room_->changed = true;
 }
 

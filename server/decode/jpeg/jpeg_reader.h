@@ -63,6 +63,7 @@ class JpegReader : public ImageReader {
 
   void Create();
   void Start(Entropy entropy);
+  std::optional<std::span<const uint8_t>> FindScan() const;
   void BeginPoints();
   void LeavePoints();
   void SkipToWindow();
@@ -82,6 +83,7 @@ class JpegReader : public ImageReader {
   CheckpointRoom* room_ = nullptr;
   Checkpoints points_;
   bool uses_points_ = false;
+  uint32_t file_sum_ = 0;  // if there is a room
   ScanCount progress_;
   bool open_ = false;
   std::span<const std::byte> file_;

@@ -58,4 +58,9 @@ std::optional<std::span<const uint8_t>> JpegSource::CompleteScan() const {
   return std::nullopt;
 }
 
+std::optional<std::span<const uint8_t>> JpegSource::ScanOf(uint64_t bytes) const {
+  if (bytes > hooks_.manager.bytes_in_buffer) return std::nullopt;
+  return std::span(hooks_.manager.next_input_byte, bytes);
+}
+
 }  // namespace penstock::decode

@@ -30,6 +30,8 @@ class JpegSource {
   // data, whichever part is decoded and however damaged it is. **Requires**: libjpeg has just read
   // the header of a file's only scan.
   std::optional<std::span<const uint8_t>> CompleteScan() const;
+  // The same, if it is known to have so many bytes. **Requires**: as CompleteScan.
+  std::optional<std::span<const uint8_t>> ScanOf(uint64_t bytes) const;
 
  private:
   struct Hooks {

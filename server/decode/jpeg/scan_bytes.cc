@@ -25,6 +25,19 @@ size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t headroom, uint8_t*
   return copied;
 }
 
+// Counts in steps so small that a byte holds the count, which compilers turn into vector code.
+size_t CountMarkerBytes(std::span<const uint8_t> bytes) {
+  constexpr size_t kStep = 128;
+  size_t count = 0;
+  for (; bytes.size() >= kStep; bytes = bytes.subspan(kStep)) {
+    uint8_t in_step = 0;
+    for (size_t i = 0; i < kStep; ++i) in_step += bytes[i] == kMarkerByte;
+    count += in_step;
+  }
+  for (const uint8_t byte : bytes) count += byte == kMarkerByte;
+  return count;
+}
+
 }  // namespace
 
 void ScanBytes::Begin(std::span<const uint8_t> scan, size_t ahead) {
@@ -67,9 +80,8 @@ void ScanBytes::Refill(size_t chunk) {
 
 // Each 0xFF in bytes_ was followed by a stuffed byte.
 void ScanBytes::CountTo(size_t byte) {
-  const uint8_t* const from = bytes_ + counted_;
-  const uint8_t* const to = bytes_ + byte;
-  offset_ += static_cast<uint64_t>(to - from + std::count(from, to, kMarkerByte));
+  const std::span<const uint8_t> more = std::span(bytes_).subspan(counted_, byte - counted_);
+  offset_ += more.size() + CountMarkerBytes(more);
   counted_ = byte;
 }
 

@@ -25,7 +25,7 @@ reference = load()
 class ReferenceTest(unittest.TestCase):
     def test_the_page_is_what_the_messages_say_now(self):
         page = (SOURCE / "deploy/config/README.md").read_text(encoding="utf-8")
-        self.assertEqual(page, reference.reference(PROTO.read_text(encoding="utf-8")),
+        self.assertEqual(page, reference.reference(reference.load(PROTO)),
                          "make it again: deploy/config/reference.py " + str(PROTO))
 
     def test_what_is_marked_as_reloaded_is_what_the_daemon_reloads(self):

@@ -95,7 +95,7 @@ class ConfigPageTest(unittest.TestCase):
 
     def test_it_is_what_the_messages_say_now(self):
         self.assertEqual((PAGES / "penstock.yaml.5").read_text(encoding="utf-8"),
-                         self.config_page.page(PROTO.read_text(encoding="utf-8")),
+                         self.config_page.page(self.config_page.reference.load(PROTO)),
                          f"make it again: deploy/man/config_page.py {PROTO}")
 
     def test_every_key_of_the_shipped_configuration_is_on_it(self):
