@@ -33,7 +33,7 @@ static_assert(sizeof(FileHeader) == 48);
 
 constexpr uint64_t kFirstBlock = 4096;
 
-FileHeader HeaderOf(const ShelfPlace& place) {
+FileHeader MakeHeader(const ShelfPlace& place) {
   FileHeader header;
   header.dataset = place.key.dataset;
   header.samples = place.key.samples;
@@ -127,7 +127,7 @@ absl::StatusOr<posix::Fd> CheckpointFiles::OpenFor(const ShelfPlace& place) {
   posix::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return base::ErrnoStatus(errno, path);
   in_use_.insert(path);
-  const FileHeader header = HeaderOf(place);
+  const FileHeader header = MakeHeader(place);
   if (HasHeader(file, header)) return file;
   if (::ftruncate(file.get(), 0) != 0) return base::ErrnoStatus(errno, path);
   PENSTOCK_RETURN_IF_ERROR(WriteAt(file, 0, std::as_bytes(std::span(&header, 1))));
@@ -137,7 +137,7 @@ absl::StatusOr<posix::Fd> CheckpointFiles::OpenFor(const ShelfPlace& place) {
 // Holes in the file read as zeros: samples without checkpoints.
 void CheckpointFiles::Read(const ShelfPlace& place) {
   const posix::Fd file(::open(PathOf(place).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.valid() || !HasHeader(file, HeaderOf(place))) return;
+  if (!file.valid() || !HasHeader(file, MakeHeader(place))) return;
   in_use_.insert(PathOf(place));
   (void)::futimens(file.get(), nullptr);  // used now, so not the oldest
   std::vector<std::byte> block(BlockBytes(place.room));

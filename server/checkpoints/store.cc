@@ -88,7 +88,7 @@ void CheckpointStore::Put(ShelfEntry& entry, uint64_t sample, std::span<const st
   const base::MutexLock lock(mutex_);
   const uint64_t number = sample / kBlockSamples;
   if (bytes.empty() && !entry.blocks.contains(number)) return;
-  ShelfEntry::Block* const block = Make(entry, number);
+  ShelfEntry::KeptBlock* const block = Make(entry, number);
   if (block == nullptr) {
     ++counts_.refused;
     return;
@@ -98,18 +98,18 @@ void CheckpointStore::Put(ShelfEntry& entry, uint64_t sample, std::span<const st
 }
 
 void CheckpointStore::Changed(ShelfEntry& entry, uint64_t number) {
-  ShelfEntry::Block& block = entry.blocks.at(number);
+  ShelfEntry::KeptBlock& block = entry.blocks.at(number);
   if (block.changed) return;
   block.changed = true;
   changed_.emplace_back(entry.place.key, number);
 }
 
-ShelfEntry::Block* CheckpointStore::Make(ShelfEntry& entry, uint64_t number) {
+ShelfEntry::KeptBlock* CheckpointStore::Make(ShelfEntry& entry, uint64_t number) {
   if (const auto known = entry.blocks.find(number); known != entry.blocks.end())
     return &known->second;
   const uint64_t bytes = BlockBytes(entry.place.room);
   if (!MakeRoom(entry, bytes)) return nullptr;
-  ShelfEntry::Block& block = entry.blocks[number];
+  ShelfEntry::KeptBlock& block = entry.blocks[number];
   block.bytes.resize(bytes);
   counts_.bytes += bytes;
   return &block;
@@ -218,7 +218,7 @@ bool CheckpointStore::Fill(const ShelfPlace& place, uint64_t number,
   const bool fits = at != entries_.end() && at->second.shelves > 0 &&
                     at->second.place.room == place.room && bytes.size() == BlockBytes(place.room);
   if (!fits) return false;
-  ShelfEntry::Block* const block = Make(at->second, number);
+  ShelfEntry::KeptBlock* const block = Make(at->second, number);
   if (block == nullptr) return false;
   for (uint64_t sample = 0; sample < kBlockSamples; ++sample) {
     const uint16_t length = LengthAt(bytes, sample);

@@ -39,14 +39,14 @@ struct ShelfPlace {
 };
 
 struct ShelfEntry {
-  struct Block {
+  struct KeptBlock {
     std::vector<std::byte> bytes;
     bool changed = false;  // waits in changed_
   };
   ShelfPlace place;
-  std::map<uint64_t, Block> blocks;  // by number
-  uint64_t shelves = 0;              // that exist
-  uint64_t closed = 0;               // when the last one went, counted in closings
+  std::map<uint64_t, KeptBlock> blocks;  // by number
+  uint64_t shelves = 0;                  // that exist
+  uint64_t closed = 0;                   // when the last one went, counted in closings
 };
 
 class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
@@ -91,7 +91,7 @@ class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
   void Put(ShelfEntry& entry, uint64_t sample, std::span<const std::byte> bytes);
   void Close(ShelfEntry& entry);
 
-  ShelfEntry::Block* Make(ShelfEntry& entry, uint64_t number) PENSTOCK_REQUIRES(mutex_);
+  ShelfEntry::KeptBlock* Make(ShelfEntry& entry, uint64_t number) PENSTOCK_REQUIRES(mutex_);
   bool MakeRoom(const ShelfEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   bool DropClosed() PENSTOCK_REQUIRES(mutex_);
   bool DropOfAnother(const ShelfEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);

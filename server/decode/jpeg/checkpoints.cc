@@ -56,7 +56,7 @@ std::optional<uint64_t> Checkpoints::ScanBytesOf(std::span<const std::byte> byte
   return header ? std::optional<uint64_t>(header->scan_bytes) : std::nullopt;
 }
 
-void Checkpoints::Begin(const Scan& scan, std::span<const std::byte> bytes, size_t room) {
+void Checkpoints::Begin(const BaselineScan& scan, std::span<const std::byte> bytes, size_t room) {
   scan_ = scan;
   if (!Take(bytes)) {
     const uint32_t spacing = SpacingFor(room);
@@ -65,7 +65,7 @@ void Checkpoints::Begin(const Scan& scan, std::span<const std::byte> bytes, size
   taken_ = points_.size();
 }
 
-void Checkpoints::BeginOn(const Scan& scan, const Grid& grid) {
+void Checkpoints::BeginOn(const BaselineScan& scan, const Grid& grid) {
   scan_ = scan;
   grid_ = grid;
   points_.clear();
@@ -90,7 +90,7 @@ bool Checkpoints::Take(std::span<const std::byte> bytes) {
   grid_ = {header->first, header->spacing};
   points_.clear();
   RiceReader codes(bytes.subspan(sizeof(Header)));
-  Point point;
+  Checkpoint point;
   for (uint32_t i = 0; i < header->points; ++i) {
     point.position += codes.Take(header->low_bits[0]);
     bool possible = point.position < 8 * scan_.bytes;
@@ -110,7 +110,7 @@ Checkpoints::Found Checkpoints::Before(uint32_t mcu) const {
   return {grid_.first + static_cast<uint32_t>(place) * grid_.spacing, &points_[place]};
 }
 
-bool Checkpoints::Meet(uint32_t mcu, const Point& point) {
+bool Checkpoints::Meet(uint32_t mcu, const Checkpoint& point) {
   const size_t place = (mcu - grid_.first) / grid_.spacing;
   if (place < points_.size()) return points_[place] == point;
   const uint64_t before = points_.empty() ? 0 : points_.back().position;
@@ -123,8 +123,8 @@ bool Checkpoints::Meet(uint32_t mcu, const Point& point) {
 // The best for most of the numbers.
 void Checkpoints::ChooseLowBits(uint8_t (&low_bits)[2]) const {
   uint64_t distances = 0, differences = 0;
-  Point before;
-  for (const Point& point : points_) {
+  Checkpoint before;
+  for (const Checkpoint& point : points_) {
     distances += point.position - before.position;
     for (uint32_t k = 0; k < scan_.components; ++k)
       differences += Folded(point.dc[k] - before.dc[k]);
@@ -140,8 +140,8 @@ size_t Checkpoints::WritePoints(std::span<std::byte> into, const uint8_t (&low_b
                                 uint16_t& count) const {
   RiceWriter codes(into);
   uint64_t bits = 0;
-  Point before;
-  for (const Point& point : points_) {
+  Checkpoint before;
+  for (const Checkpoint& point : points_) {
     uint32_t numbers[1 + kMostComponents] = {
         static_cast<uint32_t>(point.position - before.position)};
     bits += RiceWriter::BitsOf(numbers[0], low_bits[0]);

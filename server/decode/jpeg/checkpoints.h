@@ -19,16 +19,16 @@ class Checkpoints {
  public:
   static constexpr uint32_t kMostComponents = 3;
 
-  struct Point {
+  struct Checkpoint {
     // Of the MCU's first bit, in bits from the scan's start, counting stuffed bytes. If a restart
     // marker precedes the MCU, of the bit behind the MCU before the marker.
     uint64_t position = 0;
     std::array<int32_t, kMostComponents> dc{};  // each component's last DC coefficient
 
-    bool operator==(const Point&) const = default;
+    bool operator==(const Checkpoint&) const = default;
   };
 
-  struct Scan {
+  struct BaselineScan {
     uint32_t file_sum = 0;  // checksum of the whole file
     uint64_t bytes = 0;     // of the scan
     uint32_t mcus = 0;
@@ -36,12 +36,12 @@ class Checkpoints {
   };
   // Takes the points in `bytes` if they are this scan's. Otherwise it begins without points, spaced
   // such that all of them fit into `room` bytes.
-  void Begin(const Scan& scan, std::span<const std::byte> bytes, size_t room);
+  void Begin(const BaselineScan& scan, std::span<const std::byte> bytes, size_t room);
   // Begins without points, which will be at these MCUs. **Requires**: both are at least 1.
   struct Grid {
     uint32_t first = 1, spacing = 1;
   };
-  void BeginOn(const Scan& scan, const Grid& grid);
+  void BeginOn(const BaselineScan& scan, const Grid& grid);
 
   // The scan's size, if `bytes` are of a file with this checksum.
   static std::optional<uint64_t> ScanBytesOf(std::span<const std::byte> bytes, uint32_t file_sum);
@@ -50,13 +50,13 @@ class Checkpoints {
   // The last point at or before this MCU; null if there is none.
   struct Found {
     uint32_t mcu = 0;
-    const Point* point = nullptr;
+    const Checkpoint* point = nullptr;
   };
   Found Before(uint32_t mcu) const;
 
   // Call it at each MCU where a point may be, before it is decoded: records the point, or compares
   // it with the one that is known. Returns false if they differ.
-  bool Meet(uint32_t mcu, const Point& point);
+  bool Meet(uint32_t mcu, const Checkpoint& point);
 
   bool has_more() const { return points_.size() > taken_; }  // than Begin took
   // Writes as many points as have room. Returns the number of bytes; 0 if there would be no more
@@ -70,9 +70,9 @@ class Checkpoints {
   size_t WritePoints(std::span<std::byte> into, const uint8_t (&low_bits)[2],
                      uint16_t& count) const;
 
-  Scan scan_;
+  BaselineScan scan_;
   Grid grid_;
-  std::vector<Point> points_;
+  std::vector<Checkpoint> points_;
   size_t taken_ = 0;
 };
 

@@ -87,7 +87,7 @@ bool EntropyDecoder::Reach(uint32_t mcu) {
   return true;
 }
 
-void EntropyDecoder::Jump(uint32_t mcu, const Checkpoints::Point& point) {
+void EntropyDecoder::Jump(uint32_t mcu, const Checkpoints::Checkpoint& point) {
   bytes_.Seek(point.position);
   std::ranges::copy(point.dc, last_dc_);
   next_ = mcu;
@@ -101,7 +101,7 @@ void EntropyDecoder::Jump(uint32_t mcu, const Checkpoints::Point& point) {
 
 // Whether it agrees with what is known of the scan.
 bool EntropyDecoder::MeetPoint() {
-  Checkpoints::Point point = {.position = bytes_.PositionInScan()};
+  Checkpoints::Checkpoint point = {.position = bytes_.PositionInScan()};
   std::copy_n(last_dc_, Checkpoints::kMostComponents, point.dc.begin());
   next_point_ += points_->grid().spacing;
   return points_->Meet(next_, point);

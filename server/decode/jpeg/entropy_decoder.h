@@ -69,7 +69,7 @@ class EntropyDecoder {
   bool Decode(JBLOCKROW* blocks);
   // Reads up to this MCU, from the last point before it if that is nearer.
   bool Reach(uint32_t mcu);
-  void Jump(uint32_t mcu, const Checkpoints::Point& point);
+  void Jump(uint32_t mcu, const Checkpoints::Checkpoint& point);
   bool MeetPoint();
   template <bool kKeep>
   bool DecodeNext(JBLOCKROW* blocks);

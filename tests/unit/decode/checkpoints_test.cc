@@ -16,14 +16,14 @@
 namespace penstock::decode {
 namespace {
 
-using Point = Checkpoints::Point;
+using Checkpoint = Checkpoints::Checkpoint;
 using PackedBytes = std::vector<std::byte>;
 
-constexpr Checkpoints::Scan kThousand = {
+constexpr Checkpoints::BaselineScan kThousand = {
     .file_sum = 7, .bytes = 100'000, .mcus = 1000, .components = 3};
 
 // The n-th point.
-Point PointAt(uint32_t n) {
+Checkpoint PointAt(uint32_t n) {
   const auto dc = static_cast<int32_t>(n);
   return {.position = 1000 * uint64_t{n}, .dc = {dc, -dc, 1023}};
 }
@@ -43,13 +43,13 @@ PackedBytes Written(const Checkpoints& points, size_t room) {
 
 TEST(CheckpointsTest, ComeBackAsTheyWereAndAreExtended) {
   for (const uint32_t components : {1u, 2u, 3u}) {
-    Checkpoints::Scan scan = kThousand;
+    Checkpoints::BaselineScan scan = kThousand;
     scan.components = components;
     Checkpoints points;
     points.Begin(scan, {}, 400);
     const uint32_t spacing = points.grid().spacing;
     for (uint32_t n = 1; n <= 20; ++n) {
-      Point point = PointAt(n);
+      Checkpoint point = PointAt(n);
       for (size_t i = components; i < point.dc.size(); ++i) point.dc[i] = 0;
       ASSERT_TRUE(points.Meet(n * spacing, point));
     }
@@ -105,14 +105,14 @@ TEST(CheckpointsTest, AreIgnoredForAnotherFileOrIfOneBitIsWrong) {
   points.Begin(kThousand, {}, 200);
   MeetSome(points, 10);
   const PackedBytes bytes = Written(points, 200);
-  const auto takes = [](const Checkpoints::Scan& scan, const PackedBytes& from) {
+  const auto takes = [](const Checkpoints::BaselineScan& scan, const PackedBytes& from) {
     Checkpoints again;
     again.Begin(scan, from, 200);
     return again.Before(scan.mcus).point != nullptr;
   };
   ASSERT_TRUE(takes(kThousand, bytes));
 
-  Checkpoints::Scan other = kThousand;
+  Checkpoints::BaselineScan other = kThousand;
   other.file_sum = 8;
   EXPECT_FALSE(takes(other, bytes));
   other = kThousand;
@@ -133,7 +133,7 @@ TEST(CheckpointsTest, APointThatDiffersIsSeen) {
   points.Begin(kThousand, {}, 200);
   MeetSome(points, 3);
   EXPECT_TRUE(points.Meet(2 * points.grid().spacing, PointAt(2)));
-  Point point = PointAt(2);
+  Checkpoint point = PointAt(2);
   ++point.position;
   EXPECT_FALSE(points.Meet(2 * points.grid().spacing, point));
   point = PointAt(2);
@@ -267,12 +267,12 @@ TEST(WrongPointsTest, ADecoderThatPassesOneReadsFromTheStart) {
   ASSERT_TRUE(used.changed && used.bytes > 0);
 
   Checkpoints points;
-  const Checkpoints::Scan scan = {.file_sum = base::Crc32cOfThirds(file),
-                                  .bytes = ScanBytesOf(file),
-                                  .mcus = (kSide / 8) * (kSide / 8),
-                                  .components = 3};
+  const Checkpoints::BaselineScan scan = {.file_sum = base::Crc32cOfThirds(file),
+                                          .bytes = ScanBytesOf(file),
+                                          .mcus = (kSide / 8) * (kSide / 8),
+                                          .components = 3};
   points.Begin(scan, used.room.first(used.bytes), 300);
-  std::vector<Point> wrong;
+  std::vector<Checkpoint> wrong;
   for (uint32_t mcu = points.grid().spacing; mcu < scan.mcus; mcu += points.grid().spacing)
     wrong.push_back(*points.Before(mcu).point);
   ++wrong[wrong.size() / 2].dc[1];
