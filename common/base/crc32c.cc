@@ -1,6 +1,5 @@
 #include "common/base/crc32c.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -30,8 +29,6 @@ constexpr Tables MakeTables() {
 }
 
 constexpr Tables kTables = MakeTables();
-
-using Thirds = std::array<uint32_t, 3>;
 
 #if defined(__x86_64__)
 uint64_t WordAt(const std::byte* bytes) {
@@ -87,20 +84,21 @@ uint32_t Crc32c(std::span<const std::byte> bytes) {
   return PortableCrc32c(bytes);
 }
 
-// Thirds are whole words; what is left belongs to the last sum.
+uint32_t SumOfSums(const Thirds& thirds, std::span<const std::byte> rest) {
+  const std::array<uint32_t, 4> sums = {thirds[0], thirds[1], thirds[2], Crc32c(rest)};
+  return Crc32c(std::as_bytes(std::span(sums)));
+}
+
 uint32_t Crc32cOfThirds(std::span<const std::byte> bytes) {
-  const size_t third = bytes.size() / 24 * 8;
-  std::array<uint32_t, 4> sums = {0, 0, 0, Crc32c(bytes.subspan(3 * third))};
+  const size_t third = ThirdOf(bytes.size());
+  const std::span<const std::byte> rest = bytes.subspan(3 * third);
 #if defined(__x86_64__)
   static const bool has_instruction = __builtin_cpu_supports("sse4.2");
-  if (has_instruction) {
-    const Thirds thirds = ThirdsByInstruction(bytes.data(), third);
-    std::ranges::copy(thirds, sums.begin());
-    return Crc32c(std::as_bytes(std::span(sums)));
-  }
+  if (has_instruction) return SumOfSums(ThirdsByInstruction(bytes.data(), third), rest);
 #endif
-  for (size_t i = 0; i < 3; ++i) sums[i] = PortableCrc32c(bytes.subspan(i * third, third));
-  return Crc32c(std::as_bytes(std::span(sums)));
+  Thirds thirds;
+  for (size_t i = 0; i < 3; ++i) thirds[i] = PortableCrc32c(bytes.subspan(i * third, third));
+  return SumOfSums(thirds, rest);
 }
 
 }  // namespace penstock::base

@@ -149,7 +149,10 @@ absl::Status Daemon::StartRunner() {
   feed::Engine::Options engine = EngineOptions(options_.config, posix::ReadMachine());
   // It may only serve Python datasets, whose workers the trainer forks.
   engine.workers.start_when_needed = options_.private_daemon;
+  kept_rows_ = std::make_shared<kept::RowStore>(options_.config.cache().memory_bytes());
   engine.checkpoints = checkpoints_;
+  if (kept_rows_->max_bytes() > 0) engine.kept_rows = kept_rows_;
+  engine.row_keepers = engine.row_copiers.count;
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
   if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();
@@ -201,6 +204,7 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
                          .doorway = *doorway_,
                          .server = *server_,
                          .checkpoints = *checkpoints_,
+                         .kept_rows = *kept_rows_,
                          .workers_are_sandboxed = sandbox_.filters_calls},
       rpc.max_connections, [this] { return ready(); }, started_);
   return absl::OkStatus();

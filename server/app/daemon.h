@@ -107,6 +107,7 @@ class Daemon {
   std::unique_ptr<Catalog> catalog_;
   std::shared_ptr<checkpoints::CheckpointStore> checkpoints_;  // shared with the runner
   std::optional<checkpoints::CheckpointFiles> checkpoint_files_;
+  std::shared_ptr<kept::RowStore> kept_rows_;  // shared with the runner
   std::unique_ptr<feed::Runner> runner_;
   std::optional<GpuProbe> gpu_probe_;
   std::unique_ptr<Service> service_;

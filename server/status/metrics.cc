@@ -71,6 +71,19 @@ void Checkpoints(const CheckpointFacts& kept, Families& out) {
               static_cast<double>(kept.refused));
 }
 
+void KeptRows(const KeptRowsFacts& kept, Families& out) {
+  out.Gauge("kept_row_bytes", "Memory in use for kept rows.", static_cast<double>(kept.bytes));
+  out.Gauge("kept_row_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
+  out.Counter("kept_rows_served_total", "Rows copied from kept ones instead of decoded.",
+              static_cast<double>(kept.served));
+  out.Counter("kept_rows_refused_total",
+              "Rows that could be used again but were not kept: no room, or no time.",
+              static_cast<double>(kept.refused));
+  out.Counter("kept_rows_wrong_total",
+              "Kept rows whose checksum was wrong; they were decoded again.",
+              static_cast<double>(kept.wrong));
+}
+
 void Pool(const Snapshot& snapshot, Families& out) {
   out.Gauge("pool_segments", "Memory segments of the pool.", snapshot.segments);
   out.Gauge("pool_segment_bytes", "Total size of all segments.",
@@ -343,6 +356,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
   Sessions(facts, out);
   Pool(facts, out);
   Checkpoints(facts.checkpoints, out);
+  KeptRows(facts.kept_rows, out);
   Workers(facts, out);
   if (snapshot != nullptr) {
     Sessions(*snapshot, out);

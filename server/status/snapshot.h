@@ -116,6 +116,12 @@ struct CheckpointFacts {
   uint64_t asked = 0, found = 0, refused = 0;
 };
 
+// Finished rows that are kept.
+struct KeptRowsFacts {
+  uint64_t bytes = 0, max_bytes = 0;
+  uint64_t served = 0, refused = 0, wrong = 0;
+};
+
 // What any thread can tell, even while the runner is stuck.
 struct Facts {
   std::string version = {};
@@ -128,6 +134,7 @@ struct Facts {
   bool workers_are_sandboxed = true;
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   CheckpointFacts checkpoints = {};
+  KeptRowsFacts kept_rows = {};
   base::Duration since_last_pass{};  // time since the runner's last loop
   ProcessFacts process = {};
   // By method and reason, and by method; bounded by the number of methods.

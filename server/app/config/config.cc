@@ -150,6 +150,7 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory, const posix::
         base::FormatBytes(4 * kLeastPool), "; free memory, or raise the cgroup's limit"));
   config.mutable_pool()->set_max_bytes(pool);
   config.mutable_pool()->set_segment_bytes(std::min(config.pool().segment_bytes(), pool));
+  config.mutable_cache()->set_memory_bytes(pool / 2);
   config.mutable_workers()->set_auto_(true);
   config.mutable_workers()->set_count(std::clamp(machine.Cores() / 4, 1u, 1024u));
   config.mutable_workers()->set_max_cores_share(1);

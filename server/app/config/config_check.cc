@@ -162,6 +162,10 @@ void Check(const config::v1::Decode& decode, Checker& checker) {
   checker.IsSize("decode.index_max", decode.index_max_bytes(), {0, 1024 * kGiB});
 }
 
+void Check(const config::v1::Cache& cache, Checker& checker) {
+  checker.IsSize("cache.memory", cache.memory_bytes(), {0, 64 * 1024 * kGiB});
+}
+
 void Check(const config::v1::Workers& workers, Checker& checker) {
   checker.IsCount("workers.count", workers.count(), {0, 1024});
   if (!workers.program().empty()) checker.IsPath("workers.program", workers.program());
@@ -349,6 +353,7 @@ absl::Status CheckConfig(const Config& config, const ConfigLines& lines) {
   Check(config.workers(), checker);
   Check(config.source(), checker);
   Check(config.decode(), checker);
+  Check(config.cache(), checker);
   Check(config.limits(), checker);
   CheckDatasets(config, checker);
   return checker.status();

@@ -16,6 +16,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
   if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
   if (at_door.bad_handshake > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_handshake;
   const checkpoints::CheckpointStore::Counts kept = parts_.checkpoints.counts();
+  const kept::RowStore::Counts rows = parts_.kept_rows.counts();
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
@@ -34,6 +35,11 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
                           .asked = kept.asked,
                           .found = kept.found,
                           .refused = kept.refused},
+          .kept_rows = {.bytes = rows.bytes,
+                        .max_bytes = parts_.kept_rows.max_bytes(),
+                        .served = rows.served,
+                        .refused = rows.refused,
+                        .wrong = rows.wrong},
           .since_last_pass = now - std::max(vitals.ticked, started_),
           .process = status::ReadProcessFacts(),
           .refused = std::move(audited.refused),

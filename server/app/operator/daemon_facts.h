@@ -13,6 +13,7 @@
 #include "server/checkpoints/store.h"
 #include "server/doorway/doorway.h"
 #include "server/feed/engine/runner.h"
+#include "server/kept/row_store.h"
 #include "server/rpc/server.h"
 #include "server/status/snapshot.h"
 
@@ -26,6 +27,7 @@ class DaemonFacts {
     const doorway::Doorway& doorway;
     const rpc::Server& server;
     const checkpoints::CheckpointStore& checkpoints;
+    const kept::RowStore& kept_rows;
     bool workers_are_sandboxed = true;
   };
   // `is_ready`: a canary batch came through.

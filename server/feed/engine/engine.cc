@@ -26,10 +26,14 @@ Engine::Engine(Options options, SendToPeer send)
                             .give_up = [this](const pool::Segment& s) { return GiveUp(s); },
                             .unused = [this](uint64_t arena) { return UnusedSlots(arena); },
                             .forget = [this](uint32_t slot) { core_.Forget(SlotId(slot)); }}),
+      keepers_(options_.kept_rows == nullptr
+                   ? nullptr
+                   : std::make_unique<kept::RowKeepers>(options_.row_keepers)),
       worker_filler_(
           workers_, core_, pool_,
           {.budget = options_.workers.budget, .back_off = options_.workers.back_off},
-          [this](uint64_t account, const auto& why) { sessions_.FailAccount(account, why); }),
+          [this](uint64_t account, const auto& why) { sessions_.FailAccount(account, why); },
+          keepers_.get()),
       row_copier_filler_(row_copiers_),
       hosts_(MakersSurroundings(send), options_.workers.start_timeout),
       python_filler_(
@@ -58,6 +62,7 @@ Engine::Engine(Options options, SendToPeer send)
                .rows = worker_filler_.rows(),
                .drain = drain_,
                .checkpoints = options_.checkpoints.get(),
+               .kept_rows = options_.kept_rows.get(),
                .hosts = &hosts_,
                .made = &python_filler_.batches()},
               options_.admission, std::move(send), [this] { return status(); }),
@@ -98,6 +103,7 @@ Engine::~Engine() = default;
 absl::Status Engine::Start() {
   PENSTOCK_RETURN_IF_ERROR(pool_.Preallocate());
   PENSTOCK_RETURN_IF_ERROR(row_copiers_.Start());
+  if (keepers_ != nullptr) PENSTOCK_RETURN_IF_ERROR(keepers_->Start());
   PENSTOCK_RETURN_IF_ERROR(hosts_.Start());
   return workers_.Start();
 }
@@ -105,6 +111,7 @@ absl::Status Engine::Start() {
 void Engine::WatchWith(std::function<void(int, bool)> changed) {
   changed(workers_.event_fd(), true);
   changed(row_copiers_.event().get(), true);
+  if (keepers_ != nullptr) changed(keepers_->event().get(), true);
   changed(hosts_.event_fd(), true);
   gpus_.WatchWith(changed);
   sessions_.WatchWith(std::move(changed));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@
 #include "server/feed/sessions/admission.h"
 #include "server/feed/sessions/open_request.h"
 #include "server/feed/sessions/session_table.h"
+#include "server/kept/row_keepers.h"
+#include "server/kept/row_store.h"
 #include "server/pool/pool.h"
 #include "server/pyworkers/hosts.h"
 #include "server/workers/supervisor.h"
@@ -52,6 +55,8 @@ class Engine {
     // Adjusts the number of workers to demand, starting with workers.count; unset: fixed number.
     std::optional<WorkerDemand::Options> auto_workers;
     std::shared_ptr<checkpoints::CheckpointStore> checkpoints = {};  // null: none are kept
+    std::shared_ptr<kept::RowStore> kept_rows = {};                  // null: none are kept
+    uint32_t row_keepers = 1;                                        // threads, if rows are kept
     uint32_t cores = 0;  // of the machine, only for words; 0: not known
     // Closes the connection of a host or a Python worker. Called on the runner's thread; must not
     // block.
@@ -142,6 +147,7 @@ class Engine {
   Core core_;
   SegmentSender segments_;
   pool::Pool pool_;
+  std::unique_ptr<kept::RowKeepers> keepers_;  // null: no rows are kept
   // Before the supervisor and the row copiers, whose threads use what rows in progress keep alive.
   WorkerFiller worker_filler_;
   RowCopierFiller row_copier_filler_;

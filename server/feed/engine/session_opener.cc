@@ -9,6 +9,7 @@
 #include "server/export/host_delivery.h"
 #include "server/feed/engine/wire.h"
 #include "server/feed/fill/runs.h"
+#include "server/feed/identity/kept_rows.h"
 
 namespace penstock::feed {
 namespace {
@@ -153,6 +154,10 @@ std::shared_ptr<Feed> SessionOpener::MakeFeed(const Opening& opening, FeedId id)
     feed->shelf = parts_.checkpoints->Open({.user = request.user,
                                             .dataset = request.dataset->dataset->digest(),
                                             .samples = request.dataset->dataset->samples()});
+  if (parts_.kept_rows != nullptr && MayKeepRows(feed->spec))
+    feed->kept = parts_.kept_rows->Open({.user = request.user,
+                                         .files = request.dataset->files,
+                                         .rows = RowsFingerprint(feed->spec)});
   feed->account = parts_.losses.AccountOf(request.dataset->name, request.user, now_, feed->called);
   feed->flow = FeedFlow(parts_.statistics.datasets().FlowOf(request.dataset->name));
   return feed;

@@ -21,6 +21,7 @@
 #include "server/feed/sessions/admission.h"
 #include "server/feed/sessions/open_request.h"
 #include "server/feed/sessions/session_table.h"
+#include "server/kept/row_store.h"
 #include "server/pool/pool.h"
 #include "server/pyworkers/hosts.h"
 
@@ -40,6 +41,7 @@ class SessionOpener {
     const Rows& rows;
     const Drain& drain;
     checkpoints::CheckpointStore* checkpoints = nullptr;  // null: none are kept
+    kept::RowStore* kept_rows = nullptr;                  // null: none are kept
     // For Python datasets; null: there are none.
     pyworkers::Hosts* hosts = nullptr;
     const MadeBatches* made = nullptr;

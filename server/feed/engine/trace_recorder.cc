@@ -46,7 +46,7 @@ bool TraceRecorder::Traces(uint32_t user) const {
 
 // Rows that were returned untouched have no times.
 void TraceRecorder::RowsEnded(FillPath fill_path, const FillOutcome& outcome) {
-  if (!outcome.times || outcome.times->ended == base::TimePoint()) return;
+  if (outcome.kept || !outcome.times || outcome.times->ended == base::TimePoint()) return;
   if (!Traces(outcome.task.user.value())) return;
   const FillTimes& times = *outcome.times;
   tracing_->log.NameFeed(outcome.feed->id.value(), outcome.feed->called);

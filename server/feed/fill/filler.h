@@ -61,6 +61,7 @@ struct FillOutcome {
   uint32_t worker = 0;
   std::optional<SourceHealth::Read> read = {};  // unset: the source was not used
   std::optional<FillTimes> times = {};          // unset: not to be counted
+  bool kept = false;  // copied from a kept row, without using source or worker
 };
 
 // Tells the core how rows ended. Rows that could not be read are reported later, when they are

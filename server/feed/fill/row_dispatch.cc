@@ -120,7 +120,7 @@ void RowDispatch::End(FillPath fill_path, const FillOutcome& outcome, base::Time
 void RowDispatch::NoteRead(const FillOutcome& outcome, base::TimePoint now) {
   SourceHealth& source = outcome.feed->dataset->source;
   if (outcome.end == FillEnd::kNotRead) return ReadFailed(outcome, now);
-  if (outcome.end == FillEnd::kLost) return source.Dropped(*outcome.read);
+  if (outcome.kept || outcome.end == FillEnd::kLost) return source.Dropped(*outcome.read);
   source.CameBack(*outcome.read, now);
 }
 

@@ -149,6 +149,15 @@ std::set<SlotId> Rows::LeftBehind(UserId user, const Core& core) const {
   return slots;
 }
 
+Rows::Place Rows::PlaceOf(uint64_t item, const pool::Pool& pool) const {
+  const InFlight& row = in_flight_.at(item);
+  if (row.feed->kept == nullptr) return {};
+  return {.slot = &pool.Place(row.task.slot.value()),
+          .row = row.task.row,
+          .sample = row.sample,
+          .shelf = row.feed->kept};
+}
+
 void Rows::Overdue(uint64_t item, NoteOverdueRead note) {
   const auto found = in_flight_.find(item);
   if (found == in_flight_.end() || found->second.overdue) return;

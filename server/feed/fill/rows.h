@@ -23,6 +23,7 @@
 #include "server/feed/fill/filler.h"
 #include "server/feed/identity/fingerprint.h"
 #include "server/feed/stats/flow.h"
+#include "server/kept/row_shelf.h"
 #include "server/pool/pool.h"
 #include "server/source/core/dataset.h"
 #include "server/source/state/quarantine.h"
@@ -70,6 +71,7 @@ struct Feed {
   uint64_t made_bytes = 0;  // of the largest batch that a Python worker made or has room for
   FeedFlow flow = {};
   std::shared_ptr<checkpoints::CheckpointShelf> shelf = {};  // of its images; null: none
+  std::shared_ptr<kept::RowShelf> kept = {};                 // its finished rows; null: none
 };
 
 class Rows {
@@ -78,6 +80,14 @@ class Rows {
   // that no substitute is found.
   absl::StatusOr<workers::WorkItem> Begin(const RowTask& task, std::shared_ptr<Feed> feed,
                                           const pool::SlotPlace& place, bool aside = false);
+  // Where the row of an item is, if it is one that may be kept. **Requires**: it is in progress.
+  struct Place {
+    const pool::SlotPlace* slot = nullptr;
+    uint32_t row = 0;
+    uint64_t sample = 0;
+    std::shared_ptr<kept::RowShelf> shelf = {};  // null: it may not be kept
+  };
+  Place PlaceOf(uint64_t item, const pool::Pool& pool) const;
   // The item's read blocks.
   void Overdue(uint64_t item, NoteOverdueRead note);
 
@@ -87,6 +97,8 @@ class Rows {
   // Stores changed quarantines: at once the first time, then at most once a second, because each
   // time writes the whole list. `at_once`: at shutdown.
   void SaveQuarantines(base::TimePoint now, bool at_once = false);
+
+  uint64_t AccountOf(uint64_t item) const { return in_flight_.at(item).feed->account; }
 
   size_t in_flight() const { return in_flight_.size(); }
   // Of these, those that are read aside or for longer than expected.

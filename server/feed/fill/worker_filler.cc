@@ -38,11 +38,13 @@ FillTimes ToFillTimes(const workers::Times& times) {
 }  // namespace
 
 WorkerFiller::WorkerFiller(workers::RowDecoders& workers, Core& core, const pool::Pool& pool,
-                           const WorkerLosses::Options& losses, AccountFailed account_failed)
+                           const WorkerLosses::Options& losses, AccountFailed account_failed,
+                           kept::RowKeepers* keepers)
     : workers_(workers),
       core_(core),
       pool_(pool),
       account_failed_(std::move(account_failed)),
+      kept_(keepers),
       losses_(losses) {}
 
 Turn WorkerFiller::TurnOf(UserId user) const {
@@ -78,6 +80,7 @@ std::optional<FillOutcome> WorkerFiller::Begin(FillJob job) {
                        .end = FillEnd::kLost,
                        .feed_failed = item.status()};
   item->given = job.given;
+  if (kept_.Take(*item, rows_.PlaceOf(item->id, pool_))) return std::nullopt;
   workers_.Submit(*item, WorkerSlotsOfAUser());
   return std::nullopt;
 }
@@ -88,11 +91,22 @@ std::vector<FillOutcome> WorkerFiller::Collect(base::TimePoint now) {
   std::vector<FillOutcome> ended;
   ended.reserve(outcomes.size());
   for (const workers::Outcome& outcome : outcomes) {
-    ended.push_back(rows_.End(outcome, pool_));
-    ended.back().worker = outcome.worker;
-    ended.back().times = ToFillTimes(outcome.times);
-    if (outcome.kind == workers::OutcomeKind::kDone) losses_.WentWell(ended.back().feed->account);
+    const bool done = outcome.kind == workers::OutcomeKind::kDone;
+    if (done) losses_.WentWell(rows_.AccountOf(outcome.id));
+    if (done && kept_.Put(outcome, rows_.PlaceOf(outcome.id, pool_))) continue;
+    ended.push_back(End(outcome));
   }
+  for (const KeptMoves::Ended& move : kept_.Collect(now)) {
+    ended.push_back(End(move.outcome));
+    ended.back().kept = move.taken;
+  }
+  return ended;
+}
+
+FillOutcome WorkerFiller::End(const workers::Outcome& outcome) {
+  FillOutcome ended = rows_.End(outcome, pool_);
+  ended.worker = outcome.worker;
+  ended.times = ToFillTimes(outcome.times);
   return ended;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "server/feed/fill/filler.h"
+#include "server/feed/fill/kept_moves.h"
 #include "server/feed/fill/rows.h"
 #include "server/feed/fill/worker_losses.h"
 #include "server/workers/row_decoders.h"
@@ -26,7 +27,8 @@ class WorkerFiller final : public Filler {
   using AccountFailed = std::function<void(uint64_t account, const absl::Status& why)>;
 
   WorkerFiller(workers::RowDecoders& workers, Core& core, const pool::Pool& pool,
-               const WorkerLosses::Options& losses, AccountFailed account_failed);
+               const WorkerLosses::Options& losses, AccountFailed account_failed,
+               kept::RowKeepers* keepers = nullptr);
 
   // The maximum fraction of the worker slots that decode for one user at once.
   void LimitUsers(double max_workers_per_user) { max_workers_per_user_ = max_workers_per_user; }
@@ -45,6 +47,7 @@ class WorkerFiller final : public Filler {
   const WorkerLosses& losses() const { return losses_; }
 
  private:
+  FillOutcome End(const workers::Outcome& outcome);
   uint32_t WorkerSlotsOfAUser() const;
   bool HasAll(const workers::SlotHolding& holding, uint32_t most) const;
   void NoteOccupied(std::span<const workers::SlotHolding> holdings);
@@ -56,6 +59,7 @@ class WorkerFiller final : public Filler {
   const AccountFailed account_failed_;
   double max_workers_per_user_ = 1;
   Rows rows_;
+  KeptMoves kept_;
   WorkerLosses losses_;
   // Several users compete for worker slots, or did until recently.
   base::TimePoint contended_until_{};

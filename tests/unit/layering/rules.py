@@ -43,6 +43,7 @@ MAY_USE = {
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
     "server/checkpoints": COMMON,
+    "server/kept": COMMON,
     # The readers of samples are part of the workers' folder. They see datasets through their
     # interface, and a pure rule tells them how long to retry.
     "server/workers": COMMON | {"server/source/core/stored_images.h", "common/sandbox", "server/decode", "server/unpack",
@@ -59,7 +60,7 @@ MAY_USE = {
                                 "server/pool/slot_layout.h", "server/export/device_request.h",
                                 "server/export/device_grant.h"},
     "server/feed": COMMON | {"server/plan", "server/source", "server/decode/core/spec.h", "server/unpack",
-                             "server/workers", "server/checkpoints", "server/pyworkers", "server/copy", "server/pool", "server/export",
+                             "server/workers", "server/checkpoints", "server/kept", "server/pyworkers", "server/copy", "server/pool", "server/export",
                              "server/session"},
     "server/status": COMMON | {"protobuf"},
     "server/doorway": COMMON | {"protobuf", "server/rpc/controller.h"},

@@ -1,0 +1,41 @@
+#include "server/feed/identity/kept_rows.h"
+
+#include <algorithm>
+
+namespace penstock::feed {
+namespace {
+
+using augment::Op;
+
+bool IsCertain(const augment::Step& step) {
+  constexpr Op kCertain[] = {Op::kPad, Op::kCenterCrop, Op::kResize, Op::kGrayscale};
+  return std::ranges::find(kCertain, step.op) != std::end(kCertain) && step.probability == 1;
+}
+
+}  // namespace
+
+bool DrawsNothing(const decode::Spec& decoding) {
+  if (decoding.geometry == decode::Geometry::kRandomResizedCrop) return false;
+  if (decoding.flip_probability != 0) return false;
+  return std::all_of(decoding.recipe.steps, decoding.recipe.steps + decoding.recipe.count,
+                     IsCertain);
+}
+
+bool MayKeepRows(const FeedSpec& spec) {
+  return spec.storage == source::Storage::kEncoded && !spec.stored_images && !spec.python &&
+         DrawsNothing(spec.decoding) && std::ranges::all_of(spec.more_decodings, DrawsNothing);
+}
+
+uint64_t RowsFingerprint(FeedSpec spec) {
+  static const session::FeedOptions kAnyOrder;
+  spec.order = kAnyOrder.order;
+  spec.given_by = kAnyOrder.given_by;
+  spec.windows = kAnyOrder.windows;
+  spec.range = kAnyOrder.range;
+  spec.seed = kAnyOrder.seed;
+  spec.given = nullptr;
+  spec.mixture = nullptr;
+  return Fingerprint(spec);
+}
+
+}  // namespace penstock::feed

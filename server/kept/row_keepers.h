@@ -1,0 +1,74 @@
+// The threads ("kept0", …) that copy rows from slots to shelves, and back.
+//
+// **Ownership**: owned by the feed's engine. **Thread safety**: only the runner's thread may call
+// it. No call waits for a copy, except the destructor.
+//
+// Invariants:
+// - Each submitted row ends in exactly one outcome, unless the threads are ended first.
+// - Once an outcome is collected, no thread uses the row's parts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/kept/row_shelf.h"
+
+namespace penstock::kept {
+
+enum class RowMove {
+  kTake,  // from the shelf to the slot
+  kPut,   // from the slot to the shelf
+};
+
+struct RowJob {
+  uint64_t id = 0;  // for the caller; not interpreted
+  RowMove move = RowMove::kTake;
+  std::shared_ptr<RowShelf> shelf;
+  uint64_t sample = 0;
+  RowParts parts;
+};
+
+struct RowMoved {
+  uint64_t id = 0;
+  RowMove move = RowMove::kTake;
+  bool done = false;  // of kTake: whether the row is in the slot; of kPut: always
+};
+
+class RowKeepers {
+ public:
+  explicit RowKeepers(uint32_t count) : count_(count) {}
+  ~RowKeepers();
+  absl::Status Start();  // call it once
+
+  // Signalled when there is something to collect. Edge-triggered: it is never drained.
+  const posix::Fd& event() const { return event_; }
+
+  // Whether so few rows wait that one more to be put would not hold up others for long.
+  bool MayPut() const;
+  void Submit(RowJob job);
+  // Returns what has ended since the last call.
+  std::vector<RowMoved> Collect();
+
+ private:
+  void Work();
+  bool Next(std::vector<RowJob>& jobs);
+
+  const uint32_t count_;
+  posix::Fd event_;
+  mutable base::Mutex mutex_;
+  base::CondVar changed_;
+  bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  uint32_t idle_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // threads that wait
+  std::deque<RowJob> waiting_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<RowMoved> moved_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;  // declared last, because they use all members above
+};
+
+}  // namespace penstock::kept
