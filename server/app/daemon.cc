@@ -120,6 +120,8 @@ absl::Status Daemon::MakeCatalog() {
   const Paths paths = options_.private_daemon ? Paths::kAny : Paths::kNamed;
   PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
+  kept_rows_ = std::make_shared<kept::RowStore>(options_.config.cache().memory_bytes());
+  catalog.kept_rows = kept_rows_;
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   indexers_ =
       std::make_shared<indexer::Indexers>(ToIndexers(options_.config, posix::ReadMachine()));
@@ -149,7 +151,6 @@ absl::Status Daemon::StartRunner() {
   feed::Engine::Options engine = EngineOptions(options_.config, posix::ReadMachine());
   // It may only serve Python datasets, whose workers the trainer forks.
   engine.workers.start_when_needed = options_.private_daemon;
-  kept_rows_ = std::make_shared<kept::RowStore>(options_.config.cache().memory_bytes());
   engine.checkpoints = checkpoints_;
   if (kept_rows_->max_bytes() > 0) engine.kept_rows = kept_rows_;
   engine.row_keepers = engine.row_copiers.count;

@@ -104,10 +104,10 @@ class Daemon {
   DeferredSender deferred_sender_;
   Canary canary_;
   std::shared_ptr<indexer::Indexers> indexers_;  // shared with open datasets
+  std::shared_ptr<kept::RowStore> kept_rows_;    // shared with catalogue and runner
   std::unique_ptr<Catalog> catalog_;
   std::shared_ptr<checkpoints::CheckpointStore> checkpoints_;  // shared with the runner
   std::optional<checkpoints::CheckpointFiles> checkpoint_files_;
-  std::shared_ptr<kept::RowStore> kept_rows_;  // shared with the runner
   std::unique_ptr<feed::Runner> runner_;
   std::optional<GpuProbe> gpu_probe_;
   std::unique_ptr<Service> service_;

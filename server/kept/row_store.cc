@@ -46,7 +46,7 @@ bool RowStore::Take(RowEntry& entry, uint64_t sample, const RowParts& parts) {
   }
   if (row == nullptr) return false;
   if (!CopyBack(*row, parts)) {
-    Forget(entry, sample, *row);
+    NoteWrong(entry, sample, *row);
     return false;
   }
   const base::MutexLock lock(mutex_);
@@ -54,14 +54,25 @@ bool RowStore::Take(RowEntry& entry, uint64_t sample, const RowParts& parts) {
   return true;
 }
 
-void RowStore::Forget(RowEntry& entry, uint64_t sample, const KeptRow& row) {
+void RowStore::NoteWrong(RowEntry& entry, uint64_t sample, const KeptRow& row) {
   const base::MutexLock lock(mutex_);
   ++counts_.wrong;
   const auto found = entry.rows.find(sample);
-  if (found == entry.rows.end() || found->second.get() != &row) return;
-  held_ -= row.bytes;
-  entry.bytes -= row.bytes;
-  entry.rows.erase(found);
+  if (found != entry.rows.end() && found->second.get() == &row) Drop(entry, found);
+}
+
+void RowStore::Drop(RowEntry& entry, Found row) {
+  held_ -= row->second->bytes;
+  entry.bytes -= row->second->bytes;
+  entry.rows.erase(row);
+}
+
+void RowStore::Forget(uint64_t files, uint64_t sample) {
+  const base::MutexLock lock(mutex_);
+  for (auto& [key, entry] : entries_) {
+    if (key.files != files) continue;
+    if (const auto found = entry.rows.find(sample); found != entry.rows.end()) Drop(entry, found);
+  }
 }
 
 void RowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) {
@@ -88,6 +99,16 @@ RowStore::Counts RowStore::counts() const {
   Counts counts = counts_;
   counts.bytes = *in_use_;
   return counts;
+}
+
+std::vector<uint64_t> RowStore::SamplesOf(uint64_t files) const {
+  std::vector<uint64_t> samples;
+  const base::MutexLock lock(mutex_);
+  for (const auto& [key, entry] : entries_) {
+    if (key.files != files) continue;
+    for (const auto& [sample, row] : entry.rows) samples.push_back(sample);
+  }
+  return samples;
 }
 
 void RowStore::NotePassedOver() {
@@ -146,10 +167,7 @@ RowEntry* RowStore::LargestOfAnother(const RowEntry& entry, uint64_t bytes) {
 }
 
 void RowStore::DropRow(RowEntry& entry) {
-  const auto row = entry.rows.begin();
-  held_ -= row->second->bytes;
-  entry.bytes -= row->second->bytes;
-  entry.rows.erase(row);
+  Drop(entry, entry.rows.begin());
   if (entry.rows.empty() && entry.shelves == 0) entries_.erase(RowShelfKey(entry.key));
 }
 

@@ -49,6 +49,10 @@ class RowStore : public std::enable_shared_from_this<RowStore> {
     uint64_t wrong = 0;    // rows whose checksum was wrong
   };
   Counts counts() const;
+  // The samples of which rows are kept for files in this state, in any order, some perhaps twice.
+  std::vector<uint64_t> SamplesOf(uint64_t files) const;
+  // Forgets the rows of one of these samples.
+  void Forget(uint64_t files, uint64_t sample);
   void NotePassedOver();  // a row was not kept, because the threads are behind
 
  private:
@@ -64,7 +68,9 @@ class RowStore : public std::enable_shared_from_this<RowStore> {
   RowEntry* OldestClosed() PENSTOCK_REQUIRES(mutex_);
   RowEntry* LargestOfAnother(const RowEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   void DropRow(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
-  void Forget(RowEntry& entry, uint64_t sample, const KeptRow& row);
+  void NoteWrong(RowEntry& entry, uint64_t sample, const KeptRow& row);
+  using Found = absl::flat_hash_map<uint64_t, std::shared_ptr<const KeptRow>>::iterator;
+  void Drop(RowEntry& entry, Found row) PENSTOCK_REQUIRES(mutex_);
 
   const uint64_t max_bytes_;
   // Shared with the rows, the last of which may outlive the store.

@@ -39,7 +39,7 @@ Catalog::Catalog(const Options& options)
     : any_path_(options.any_path),
       access_(std::make_shared<source::StateAccess>()),
       open_(options.max_datasets),
-      loader_(ToOpeningOptions(options, access_), options.in_slots, open_),
+      loader_(ToOpeningOptions(options, access_), options.in_slots, options.kept_rows, open_),
       desks_(options.desks) {
   SetOffer(options.offer);
 }

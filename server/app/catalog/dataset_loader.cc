@@ -39,6 +39,7 @@ absl::StatusOr<DatasetLoader::Loaded> DatasetLoader::Load(const NamedDataset& na
                 .warning = opened.warning,
                 .all_examined = opened.all_examined};
   PENSTOCK_ASSIGN_OR_RETURN(loaded.state, Adopt(dataset, std::move(opened), offered.faults()));
+  if (!loaded.all_examined) ForgetChangedRows(*loaded.state);
   if (!identity && !dataset.mixture && loaded.all_examined) open_.NoteExamined(loaded.state, begun);
   return loaded;
 }
@@ -135,6 +136,18 @@ bool DatasetLoader::IsSafeToShare(const feed::DatasetState& state,
     return same ? absl::OkStatus() : absl::FailedPreconditionError("changed");
   });
   return unchanged.ok();
+}
+
+// A kept row is delivered without a look at its file. So look now.
+void DatasetLoader::ForgetChangedRows(const feed::DatasetState& state) const {
+  if (kept_rows_ == nullptr) return;
+  const std::vector<uint64_t> samples = kept_rows_->SamplesOf(state.files);
+  source::ParallelFor parallel_for;
+  parallel_for.threads = kAskedAtOnce;
+  (void)parallel_for.ForEach(samples.size(), [&](size_t i) {
+    if (!state.dataset->IsUnchanged(samples[i])) kept_rows_->Forget(state.files, samples[i]);
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<plan::Range> RangeOfNamed(const NamedDataset& dataset,

@@ -15,6 +15,7 @@
 #include "server/app/catalog/offered_datasets.h"
 #include "server/app/catalog/open_datasets.h"
 #include "server/app/config/range_text.h"
+#include "server/kept/row_store.h"
 
 namespace penstock::app {
 
@@ -28,9 +29,14 @@ class DatasetLoader {
   // Gets the number of files found so far; false cancels.
   using Seen = std::function<bool(uint64_t)>;
 
+  // `kept_rows`: of files that opening could not check, they are checked; null: there are none.
   // **Requires**: `open` outlives the loader.
-  DatasetLoader(OpeningOptions options, SamplesInSlots in_slots, OpenDatasets& open)
-      : options_(std::move(options)), in_slots_(std::move(in_slots)), open_(open) {}
+  DatasetLoader(OpeningOptions options, SamplesInSlots in_slots,
+                std::shared_ptr<kept::RowStore> kept_rows, OpenDatasets& open)
+      : options_(std::move(options)),
+        in_slots_(std::move(in_slots)),
+        kept_rows_(std::move(kept_rows)),
+        open_(open) {}
 
   struct Loaded {
     State state;
@@ -55,10 +61,12 @@ class DatasetLoader {
   std::string StateDirOf(const NamedDataset& dataset) const;
   State NewState(const NamedDataset& dataset, OpenedDataset opened,
                  const feed::FaultPolicy::Options& faults) const;
+  void ForgetChangedRows(const feed::DatasetState& state) const;
   bool IsSafeToShare(const feed::DatasetState& state, const OpenedDataset& opened) const;
 
   const OpeningOptions options_;
   const SamplesInSlots in_slots_;
+  const std::shared_ptr<kept::RowStore> kept_rows_;  // shared with the daemon
   OpenDatasets& open_;
 };
 
