@@ -23,11 +23,11 @@ std::string Quoted(const std::string& text) {
 std::string Configuration(const std::string& socket, const Daemon::Serves& serves) {
   std::vector<std::string> roots;
   for (const std::string& root : serves.roots) roots.push_back(Quoted(root));
-  return absl::StrCat("server: {socket: ", Quoted(socket),
-                      ", group: '', state_dir: '', exit_when_idle: 60s}\n",
-                      "pool: {max: 512MiB}\nworkers: {count: ", serves.workers,
-                      "}\nlog: {level: warning}\nsource: {roots: [", absl::StrJoin(roots, ", "),
-                      "]}\ndatasets: [{name: ", Daemon::kDataset, ", ", serves.kind, "}]\n");
+  return absl::StrCat(
+      "server: {socket: ", Quoted(socket), ", group: '', state_dir: '', exit_when_idle: 60s}\n",
+      "pool: {max: 512MiB}\nworkers: {count: ", serves.workers, "}\ncache: {memory: ", serves.cache,
+      "}\nlog: {level: warning}\nsource: {roots: [", absl::StrJoin(roots, ", "),
+      "]}\ndatasets: [{name: ", Daemon::kDataset, ", ", serves.kind, "}]\n");
 }
 
 absl::StatusOr<Client> Connect(const std::string& socket, posix::Child& daemon) {
@@ -51,10 +51,12 @@ absl::StatusOr<Client> Connect(const std::string& socket, posix::Child& daemon) 
 
 }  // namespace
 
-absl::StatusOr<Daemon> Daemon::Start(const Photographs& photographs, uint32_t workers) {
+absl::StatusOr<Daemon> Daemon::Start(const Photographs& photographs, uint32_t workers,
+                                     const More& more) {
   return Start({.kind = absl::StrCat("folder: ", Quoted(photographs.folder())),
                 .roots = photographs.roots(),
-                .workers = workers});
+                .workers = workers,
+                .cache = more.cache});
 }
 
 absl::StatusOr<Daemon> Daemon::Start(const Serves& serves) {

@@ -22,10 +22,18 @@ class Daemon {
     std::string kind;
     std::vector<std::string> roots;
     uint32_t workers = 1;
+    std::string cache = "0B";  // cache.memory
   };
   // Returns once the daemon answers. The daemon writes its errors to standard error.
   static absl::StatusOr<Daemon> Start(const Serves& serves);
-  static absl::StatusOr<Daemon> Start(const Photographs& photographs, uint32_t workers);
+  struct More {
+    std::string cache = "0B";
+  };
+  static absl::StatusOr<Daemon> Start(const Photographs& photographs, uint32_t workers) {
+    return Start(photographs, workers, More{});
+  }
+  static absl::StatusOr<Daemon> Start(const Photographs& photographs, uint32_t workers,
+                                      const More& more);
 
   Client& client() { return client_; }
 

@@ -1,13 +1,13 @@
-#include "tests/bench/feed_rows.h"
+#include "tests/bench/feed/feed_rows.h"
 
 #include <vector>
 
 #include "common/base/units.h"
 #include "server/plan/plan.h"
 #include "tests/bench/daemon.h"
+#include "tests/bench/feed/row_files.h"
 #include "tests/bench/harness/measure.h"
 #include "tests/bench/harness/scratch.h"
-#include "tests/bench/row_files.h"
 #include "tests/bench/trainer.h"
 
 namespace penstock::bench {

@@ -1,4 +1,4 @@
-#include "tests/bench/row_files.h"
+#include "tests/bench/feed/row_files.h"
 
 #include <cstring>
 #include <fstream>

@@ -1,14 +1,15 @@
 // feed: a whole daemon that feeds one idle trainer, compared with the same number of processes that
-// only decode the same samples. feed_shards.cc compares tar shards with folders, and feed_rows.cc
-// stored rows with memcpy.
+// only decode the same samples. feed_shards.cc compares tar shards with folders, feed_rows.cc and
+// feed_kept.cc compare stored and kept rows with memcpy.
 #include <algorithm>
 #include <set>
 
 #include "common/posix/machine.h"
 #include "tests/bench/bare_loops.h"
 #include "tests/bench/daemon.h"
-#include "tests/bench/feed_rows.h"
-#include "tests/bench/feed_shards.h"
+#include "tests/bench/feed/feed_kept.h"
+#include "tests/bench/feed/feed_rows.h"
+#include "tests/bench/feed/feed_shards.h"
 #include "tests/bench/harness/interrupt.h"
 #include "tests/bench/harness/measure.h"
 #include "tests/bench/photographs.h"
@@ -99,6 +100,7 @@ absl::StatusOr<Result> RunFeed(const Arguments& arguments) {
   }
   const ShardRuns shards = {
       .workers = std::max(1u, cores - 1), .samples = extents.samples, .rounds = extents.rounds};
+  PENSTOCK_RETURN_IF_ERROR(FeedKept(photographs, arguments.extent, result));
   PENSTOCK_RETURN_IF_ERROR(FeedShards(photographs, shards, result));
   PENSTOCK_RETURN_IF_ERROR(FeedRows(arguments.extent, result));
   return result;

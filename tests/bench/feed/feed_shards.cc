@@ -1,4 +1,4 @@
-#include "tests/bench/feed_shards.h"
+#include "tests/bench/feed/feed_shards.h"
 
 #include <fstream>
 #include <string>
