@@ -120,7 +120,7 @@ absl::Status Daemon::MakeCatalog() {
   const Paths paths = options_.private_daemon ? Paths::kAny : Paths::kNamed;
   PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
-  kept_rows_ = std::make_shared<kept::RowStore>(options_.config.cache().memory_bytes());
+  kept_rows_ = std::make_shared<kept::KeptRowStore>(KeptRowsOptions(options_.config));
   catalog.kept_rows = kept_rows_;
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   indexers_ =
@@ -152,7 +152,7 @@ absl::Status Daemon::StartRunner() {
   // It may only serve Python datasets, whose workers the trainer forks.
   engine.workers.start_when_needed = options_.private_daemon;
   engine.checkpoints = checkpoints_;
-  if (kept_rows_->max_bytes() > 0) engine.kept_rows = kept_rows_;
+  if (KeepsRows(options_.config)) engine.kept_rows = kept_rows_;
   engine.row_keepers = engine.row_copiers.count;
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));

@@ -153,6 +153,16 @@ indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
                            Milliseconds(config.source().retry_for_ms()), kLeastStorageWait)}};
 }
 
+kept::KeptRowStore::Options KeptRowsOptions(const config::v1::Config& config) {
+  return {.memory = config.cache().memory_bytes(),
+          .folder = config.cache().folder(),
+          .folder_max = config.cache().folder_max_bytes()};
+}
+
+bool KeepsRows(const config::v1::Config& config) {
+  return config.cache().memory_bytes() > 0 || !config.cache().folder().empty();
+}
+
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine) {
   feed::Engine::Options engine;

@@ -8,6 +8,7 @@
 #include "server/app/service/given_orders.h"
 #include "server/feed/engine/engine.h"
 #include "server/indexer/indexers.h"
+#include "server/kept/row_store.h"
 
 namespace penstock::app {
 
@@ -27,6 +28,9 @@ bool HasSandbox(const config::v1::Config& config);
 
 indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
                                       const posix::Machine& machine);
+
+kept::KeptRowStore::Options KeptRowsOptions(const config::v1::Config& config);
+bool KeepsRows(const config::v1::Config& config);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine);

@@ -9,12 +9,14 @@
 namespace penstock::kept {
 namespace {
 
-absl::Status Compare(uint32_t sum, uint32_t expected) {
+absl::Status CompareSums(uint32_t sum, uint32_t expected) {
   PENSTOCK_FAILPOINT_RETURN("kept.compared");
   return sum == expected ? absl::OkStatus() : absl::DataLossError("a kept row's checksum");
 }
 
 }  // namespace
+
+bool IsSum(uint32_t sum, uint32_t expected) { return CompareSums(sum, expected).ok(); }
 
 uint64_t BytesOf(const RowParts& parts) {
   uint64_t bytes = 0;
@@ -22,35 +24,28 @@ uint64_t BytesOf(const RowParts& parts) {
   return bytes;
 }
 
-KeptRow::KeptRow(std::shared_ptr<std::atomic<uint64_t>> in_use, size_t bytes)
-    : in_use(std::move(in_use)),
-      data(std::make_unique_for_overwrite<std::byte[]>(bytes)),
-      bytes(bytes) {
-  *this->in_use += bytes;
-}
-
-KeptRow::~KeptRow() { *in_use -= bytes; }
-
-std::shared_ptr<const KeptRow> MakeKeptRow(const RowParts& parts,
-                                           std::shared_ptr<std::atomic<uint64_t>> in_use) {
-  auto row = std::make_shared<KeptRow>(std::move(in_use), BytesOf(parts));
-  std::span<std::byte> rest(row->data.get(), row->bytes);
+MemoryRow::MemoryRow(const RowParts& parts, std::shared_ptr<std::atomic<uint64_t>> in_use)
+    : in_use_(std::move(in_use)),
+      bytes_(BytesOf(parts)),
+      data_(std::make_unique_for_overwrite<std::byte[]>(bytes_)) {
+  *in_use_ += bytes_;
+  std::span<std::byte> rest = data();
   for (const std::span<std::byte>& part : parts) {
-    row->sums.push_back(CopyWithSum(part, rest.first(part.size())));
+    sums_.push_back(CopyWithSum(part, rest.first(part.size())));
     rest = rest.subspan(part.size());
   }
-  return row;
 }
 
-bool CopyBack(const KeptRow& row, const RowParts& parts) {
-  if (row.bytes != BytesOf(parts) || row.sums.size() != parts.size()) return false;
-  std::span<const std::byte> rest(row.data.get(), row.bytes);
+MemoryRow::~MemoryRow() { *in_use_ -= bytes_; }
+
+KeptRow::Copied MemoryRow::CopyTo(const RowParts& parts) const {
+  if (bytes_ != BytesOf(parts) || sums_.size() != parts.size()) return Copied::kWrong;
+  std::span<const std::byte> rest = data();
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (!Compare(CopyWithSum(rest.first(parts[i].size()), parts[i]), row.sums[i]).ok())
-      return false;
+    if (!IsSum(CopyWithSum(rest.first(parts[i].size()), parts[i]), sums_[i])) return Copied::kWrong;
     rest = rest.subspan(parts[i].size());
   }
-  return true;
+  return Copied::kDone;
 }
 
 }  // namespace penstock::kept

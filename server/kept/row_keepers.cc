@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kRowsAtOnce = 8;
 // Rows that may wait for each thread, so that the newest waits a few milliseconds at most.
 constexpr size_t kMostWaiting = 64;
+constexpr base::Duration kPatience = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -33,8 +34,8 @@ absl::Status RowKeepers::Start() {
   for (uint32_t number = 0; number < count_; ++number) {
     try {
       threads_.emplace_back([this, number] {
-        ::pthread_setname_np(::pthread_self(), absl::StrCat("kept", number).c_str());
-        Work();
+        ::pthread_setname_np(::pthread_self(), absl::StrCat(name_, number).c_str());
+        Work(number);
       });
     } catch (const std::system_error&) {
       return absl::ResourceExhaustedError("no thread can be started to copy kept rows");
@@ -46,6 +47,12 @@ absl::Status RowKeepers::Start() {
 bool RowKeepers::MayPut() const {
   const base::MutexLock lock(mutex_);
   return waiting_.size() < kMostWaiting * count_;
+}
+
+bool RowKeepers::IsStuck(base::TimePoint now) const {
+  const base::MutexLock lock(mutex_);
+  return std::ranges::any_of(busy_since_,
+                             [&](const auto& busy) { return now - busy.second > kPatience; });
 }
 
 void RowKeepers::Submit(RowJob job) {
@@ -63,9 +70,9 @@ std::vector<RowMoved> RowKeepers::Collect() {
   return std::exchange(moved_, {});
 }
 
-void RowKeepers::Work() {
+void RowKeepers::Work(uint32_t number) {
   std::vector<RowJob> jobs;
-  while (Next(jobs)) {
+  while (Next(number, jobs)) {
     std::vector<RowMoved> moved;
     for (const RowJob& job : jobs) {
       const bool puts = job.move == RowMove::kPut;
@@ -82,12 +89,14 @@ void RowKeepers::Work() {
 }
 
 // Takes the next rows, fewer if other threads wait for some. Returns false at the end.
-bool RowKeepers::Next(std::vector<RowJob>& jobs) {
+bool RowKeepers::Next(uint32_t number, std::vector<RowJob>& jobs) {
   const base::MutexLock lock(mutex_);
+  busy_since_.erase(number);
   ++idle_;
   while (waiting_.empty() && !stopping_) changed_.Wait(mutex_);
   --idle_;
   if (stopping_) return false;
+  busy_since_[number] = base::Now();
   const size_t count = std::clamp<size_t>(waiting_.size() / (idle_ + 1), 1, kRowsAtOnce);
   for (size_t i = 0; i < count; ++i) {
     jobs.push_back(std::move(waiting_.front()));

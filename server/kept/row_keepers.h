@@ -1,4 +1,5 @@
-// The threads ("kept0", …) that copy rows from slots to shelves, and back.
+// Threads that copy rows from slots to shelves, and back. Rows in a folder have threads of their
+// own, because their storage may be slow, or hang.
 //
 // **Ownership**: owned by the feed's engine. **Thread safety**: only the runner's thread may call
 // it. No call waits for a copy, except the destructor.
@@ -11,10 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/posix/fd.h"
@@ -43,7 +48,8 @@ struct RowMoved {
 
 class RowKeepers {
  public:
-  explicit RowKeepers(uint32_t count) : count_(count) {}
+  // Each thread is called `name` and its number.
+  RowKeepers(std::string name, uint32_t count) : name_(std::move(name)), count_(count) {}
   ~RowKeepers();
   absl::Status Start();  // call it once
 
@@ -52,14 +58,17 @@ class RowKeepers {
 
   // Whether so few rows wait that one more to be put would not hold up others for long.
   bool MayPut() const;
+  // Whether a row has been copied for so long that its storage must hang.
+  bool IsStuck(base::TimePoint now) const;
   void Submit(RowJob job);
   // Returns what has ended since the last call.
   std::vector<RowMoved> Collect();
 
  private:
-  void Work();
-  bool Next(std::vector<RowJob>& jobs);
+  void Work(uint32_t number);
+  bool Next(uint32_t number, std::vector<RowJob>& jobs);
 
+  const std::string name_;
   const uint32_t count_;
   posix::Fd event_;
   mutable base::Mutex mutex_;
@@ -67,6 +76,7 @@ class RowKeepers {
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   uint32_t idle_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // threads that wait
   std::deque<RowJob> waiting_ PENSTOCK_GUARDED_BY(mutex_);
+  std::map<uint32_t, base::TimePoint> busy_since_ PENSTOCK_GUARDED_BY(mutex_);  // by thread
   std::vector<RowMoved> moved_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;  // declared last, because they use all members above
 };

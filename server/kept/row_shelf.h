@@ -7,25 +7,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "server/kept/kept_row.h"
 
 namespace penstock::kept {
 
-class RowStore;
+class KeptRowStore;
 struct RowEntry;
 
 class RowShelf {
  public:
-  // Use RowStore::Open.
-  RowShelf(std::shared_ptr<RowStore> store, RowEntry& entry)
+  // Use KeptRowStore::Open.
+  RowShelf(std::shared_ptr<KeptRowStore> store, RowEntry& entry)
       : store_(std::move(store)), entry_(entry) {}
   ~RowShelf();
   RowShelf(const RowShelf&) = delete;
   RowShelf& operator=(const RowShelf&) = delete;
 
-  bool Has(uint64_t sample) const;
+  // Where the sample's row is kept, if it is.
+  std::optional<Medium> Find(uint64_t sample) const;
   // Whether Put would keep a row of this size.
   bool HasRoomFor(uint64_t bytes) const;
 
@@ -40,7 +42,7 @@ class RowShelf {
   void Put(uint64_t sample, const RowParts& parts);
 
  private:
-  const std::shared_ptr<RowStore> store_;
+  const std::shared_ptr<KeptRowStore> store_;
   RowEntry& entry_;  // the store's; it exists as long as this
 };
 

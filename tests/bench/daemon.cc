@@ -25,7 +25,7 @@ std::string Configuration(const std::string& socket, const Daemon::Serves& serve
   for (const std::string& root : serves.roots) roots.push_back(Quoted(root));
   return absl::StrCat(
       "server: {socket: ", Quoted(socket), ", group: '', state_dir: '', exit_when_idle: 60s}\n",
-      "pool: {max: 512MiB}\nworkers: {count: ", serves.workers, "}\ncache: {memory: ", serves.cache,
+      "pool: {max: 512MiB}\nworkers: {count: ", serves.workers, "}\ncache: {", serves.cache,
       "}\nlog: {level: warning}\nsource: {roots: [", absl::StrJoin(roots, ", "),
       "]}\ndatasets: [{name: ", Daemon::kDataset, ", ", serves.kind, "}]\n");
 }

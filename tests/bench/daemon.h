@@ -22,12 +22,12 @@ class Daemon {
     std::string kind;
     std::vector<std::string> roots;
     uint32_t workers = 1;
-    std::string cache = "0B";  // cache.memory
+    std::string cache = "memory: 0B";  // the section `cache`
   };
   // Returns once the daemon answers. The daemon writes its errors to standard error.
   static absl::StatusOr<Daemon> Start(const Serves& serves);
   struct More {
-    std::string cache = "0B";
+    std::string cache = "memory: 0B";  // the section `cache`
   };
   static absl::StatusOr<Daemon> Start(const Photographs& photographs, uint32_t workers) {
     return Start(photographs, workers, More{});

@@ -39,10 +39,10 @@ class Catalog {
     uint64_t max_unpacked_bytes = uint64_t{1} << 30;  // per compressed file of rows
     uint32_t max_datasets = 256;                      // maximum number of open datasets
     Desks::Options desks = {};
-    std::optional<base::Duration> look_for = {};     // as in FolderOptions
-    DatasetLoader::SamplesInSlots in_slots = {};     // called on an opening thread
-    std::shared_ptr<kept::RowStore> kept_rows = {};  // null: none are kept
-    NewParsers new_parsers = {};                     // parse files; needed for most kinds
+    std::optional<base::Duration> look_for = {};         // as in FolderOptions
+    DatasetLoader::SamplesInSlots in_slots = {};         // called on an opening thread
+    std::shared_ptr<kept::KeptRowStore> kept_rows = {};  // null: none are kept
+    NewParsers new_parsers = {};                         // parse files; needed for most kinds
   };
 
   explicit Catalog(const Options& options);

@@ -32,7 +32,7 @@ class DatasetLoader {
   // `kept_rows`: of files that opening could not check, they are checked; null: there are none.
   // **Requires**: `open` outlives the loader.
   DatasetLoader(OpeningOptions options, SamplesInSlots in_slots,
-                std::shared_ptr<kept::RowStore> kept_rows, OpenDatasets& open)
+                std::shared_ptr<kept::KeptRowStore> kept_rows, OpenDatasets& open)
       : options_(std::move(options)),
         in_slots_(std::move(in_slots)),
         kept_rows_(std::move(kept_rows)),
@@ -66,7 +66,7 @@ class DatasetLoader {
 
   const OpeningOptions options_;
   const SamplesInSlots in_slots_;
-  const std::shared_ptr<kept::RowStore> kept_rows_;  // shared with the daemon
+  const std::shared_ptr<kept::KeptRowStore> kept_rows_;  // shared with the daemon
   OpenDatasets& open_;
 };
 

@@ -16,7 +16,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
   if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
   if (at_door.bad_handshake > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_handshake;
   const checkpoints::CheckpointStore::Counts kept = parts_.checkpoints.counts();
-  const kept::RowStore::Counts rows = parts_.kept_rows.counts();
+  const kept::KeptRowStore::Counts rows = parts_.kept_rows.counts();
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
@@ -36,7 +36,9 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
                           .found = kept.found,
                           .refused = kept.refused},
           .kept_rows = {.bytes = rows.bytes,
-                        .max_bytes = parts_.kept_rows.max_bytes(),
+                        .max_bytes = parts_.kept_rows.max_bytes(kept::Medium::kMemory),
+                        .folder_bytes = rows.folder_bytes,
+                        .folder_max_bytes = parts_.kept_rows.max_bytes(kept::Medium::kFolder),
                         .served = rows.served,
                         .refused = rows.refused,
                         .wrong = rows.wrong},

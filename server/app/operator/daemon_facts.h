@@ -27,7 +27,7 @@ class DaemonFacts {
     const doorway::Doorway& doorway;
     const rpc::Server& server;
     const checkpoints::CheckpointStore& checkpoints;
-    const kept::RowStore& kept_rows;
+    const kept::KeptRowStore& kept_rows;
     bool workers_are_sandboxed = true;
   };
   // `is_ready`: a canary batch came through.

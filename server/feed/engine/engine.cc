@@ -17,6 +17,13 @@ std::vector<SlotId> SlotsOf(const pool::Segment& segment) {
   return slots;
 }
 
+// Threads that wait for the storage of kept rows.
+constexpr uint32_t kFolderKeepers = 8;
+
+bool HasFolder(const Engine::Options& options) {
+  return options.kept_rows != nullptr && options.kept_rows->max_bytes(kept::Medium::kFolder) > 0;
+}
+
 }  // namespace
 
 Engine::Engine(Options options, SendToPeer send)
@@ -28,12 +35,15 @@ Engine::Engine(Options options, SendToPeer send)
                             .forget = [this](uint32_t slot) { core_.Forget(SlotId(slot)); }}),
       keepers_(options_.kept_rows == nullptr
                    ? nullptr
-                   : std::make_unique<kept::RowKeepers>(options_.row_keepers)),
+                   : std::make_unique<kept::RowKeepers>("kept", options_.row_keepers)),
+      folder_keepers_(HasFolder(options_)
+                          ? std::make_unique<kept::RowKeepers>("kept-disk", kFolderKeepers)
+                          : nullptr),
       worker_filler_(
           workers_, core_, pool_,
           {.budget = options_.workers.budget, .back_off = options_.workers.back_off},
           [this](uint64_t account, const auto& why) { sessions_.FailAccount(account, why); },
-          keepers_.get()),
+          {.memory = keepers_.get(), .folder = folder_keepers_.get()}),
       row_copier_filler_(row_copiers_),
       hosts_(MakersSurroundings(send), options_.workers.start_timeout),
       python_filler_(
@@ -103,7 +113,8 @@ Engine::~Engine() = default;
 absl::Status Engine::Start() {
   PENSTOCK_RETURN_IF_ERROR(pool_.Preallocate());
   PENSTOCK_RETURN_IF_ERROR(row_copiers_.Start());
-  if (keepers_ != nullptr) PENSTOCK_RETURN_IF_ERROR(keepers_->Start());
+  for (kept::RowKeepers* keepers : {keepers_.get(), folder_keepers_.get()})
+    if (keepers != nullptr) PENSTOCK_RETURN_IF_ERROR(keepers->Start());
   PENSTOCK_RETURN_IF_ERROR(hosts_.Start());
   return workers_.Start();
 }
@@ -111,7 +122,8 @@ absl::Status Engine::Start() {
 void Engine::WatchWith(std::function<void(int, bool)> changed) {
   changed(workers_.event_fd(), true);
   changed(row_copiers_.event().get(), true);
-  if (keepers_ != nullptr) changed(keepers_->event().get(), true);
+  for (const kept::RowKeepers* keepers : {keepers_.get(), folder_keepers_.get()})
+    if (keepers != nullptr) changed(keepers->event().get(), true);
   changed(hosts_.event_fd(), true);
   gpus_.WatchWith(changed);
   sessions_.WatchWith(std::move(changed));

@@ -55,7 +55,7 @@ class Engine {
     // Adjusts the number of workers to demand, starting with workers.count; unset: fixed number.
     std::optional<WorkerDemand::Options> auto_workers;
     std::shared_ptr<checkpoints::CheckpointStore> checkpoints = {};  // null: none are kept
-    std::shared_ptr<kept::RowStore> kept_rows = {};                  // null: none are kept
+    std::shared_ptr<kept::KeptRowStore> kept_rows = {};              // null: none are kept
     uint32_t row_keepers = 1;                                        // threads, if rows are kept
     uint32_t cores = 0;  // of the machine, only for words; 0: not known
     // Closes the connection of a host or a Python worker. Called on the runner's thread; must not
@@ -147,7 +147,8 @@ class Engine {
   Core core_;
   SegmentSender segments_;
   pool::Pool pool_;
-  std::unique_ptr<kept::RowKeepers> keepers_;  // null: no rows are kept
+  // Of rows in memory, and in a folder; null: none are kept there.
+  std::unique_ptr<kept::RowKeepers> keepers_, folder_keepers_;
   // Before the supervisor and the row copiers, whose threads use what rows in progress keep alive.
   WorkerFiller worker_filler_;
   RowCopierFiller row_copier_filler_;

@@ -41,7 +41,7 @@ class SessionOpener {
     const Rows& rows;
     const Drain& drain;
     checkpoints::CheckpointStore* checkpoints = nullptr;  // null: none are kept
-    kept::RowStore* kept_rows = nullptr;                  // null: none are kept
+    kept::KeptRowStore* kept_rows = nullptr;              // null: none are kept
     // For Python datasets; null: there are none.
     pyworkers::Hosts* hosts = nullptr;
     const MadeBatches* made = nullptr;

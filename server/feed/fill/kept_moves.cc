@@ -7,7 +7,7 @@
 namespace penstock::feed {
 namespace {
 
-kept::RowParts PartsOf(const Rows::Place& row) {
+kept::RowParts ToParts(const Rows::KeptPlace& row) {
   kept::RowParts parts;
   for (size_t block = 0; block < row.slot->layout.blocks.size(); ++block)
     parts.emplace_back(row.slot->Row(block, row.row), row.slot->layout.blocks[block].row_bytes);
@@ -16,37 +16,50 @@ kept::RowParts PartsOf(const Rows::Place& row) {
 
 }  // namespace
 
-bool KeptMoves::Take(const workers::WorkItem& item, const Rows::Place& row) {
-  if (keepers_ == nullptr || row.shelf == nullptr || !row.shelf->Has(item.sample)) return false;
+bool KeptMoves::Take(const workers::WorkItem& item, const Rows::KeptPlace& row,
+                     base::TimePoint now) {
+  if (row.shelf == nullptr) return false;
+  const std::optional<kept::Medium> medium = row.shelf->Find(item.sample);
+  if (!medium) return false;
+  const bool in_folder = *medium == kept::Medium::kFolder;
+  kept::RowKeepers* const keepers = in_folder ? keepers_.folder : keepers_.memory;
+  if (keepers == nullptr || (in_folder && keepers->IsStuck(now))) return false;
   taken_.emplace(item.id, item.given);
-  keepers_->Submit({.id = item.id,
-                    .move = kept::RowMove::kTake,
-                    .shelf = row.shelf,
-                    .sample = item.sample,
-                    .parts = PartsOf(row)});
+  keepers->Submit({.id = item.id,
+                   .move = kept::RowMove::kTake,
+                   .shelf = row.shelf,
+                   .sample = item.sample,
+                   .parts = ToParts(row)});
   return true;
 }
 
-bool KeptMoves::Put(const workers::Outcome& outcome, const Rows::Place& row) {
-  if (keepers_ == nullptr || row.shelf == nullptr || row.shelf->Has(row.sample)) return false;
-  kept::RowParts parts = PartsOf(row);
-  if (!row.shelf->HasRoomFor(kept::BytesOf(parts)) || !keepers_->MayPut()) {
+// Also rows for which only the folder has room are copied to memory first.
+bool KeptMoves::Put(const workers::Outcome& outcome, const Rows::KeptPlace& row) {
+  if (row.shelf == nullptr || row.shelf->Find(row.sample)) return false;
+  kept::RowKeepers* const keepers = keepers_.memory;
+  kept::RowParts parts = ToParts(row);
+  if (keepers == nullptr || !keepers->MayPut() || !row.shelf->HasRoomFor(kept::BytesOf(parts))) {
     row.shelf->NotePassedOver();
     return false;
   }
   put_.emplace(outcome.id, outcome);
-  keepers_->Submit({.id = outcome.id,
-                    .move = kept::RowMove::kPut,
-                    .shelf = row.shelf,
-                    .sample = row.sample,
-                    .parts = std::move(parts)});
+  keepers->Submit({.id = outcome.id,
+                   .move = kept::RowMove::kPut,
+                   .shelf = row.shelf,
+                   .sample = row.sample,
+                   .parts = std::move(parts)});
   return true;
 }
 
 std::vector<KeptMoves::Ended> KeptMoves::Collect(base::TimePoint now) {
   std::vector<Ended> ended;
-  if (keepers_ == nullptr) return ended;
-  for (const kept::RowMoved& moved : keepers_->Collect()) {
+  for (kept::RowKeepers* keepers : {keepers_.memory, keepers_.folder})
+    if (keepers != nullptr) Collect(*keepers, now, ended);
+  return ended;
+}
+
+void KeptMoves::Collect(kept::RowKeepers& keepers, base::TimePoint now, std::vector<Ended>& ended) {
+  for (const kept::RowMoved& moved : keepers.Collect()) {
     if (moved.move == kept::RowMove::kPut) {
       const auto put = put_.find(moved.id);
       PENSTOCK_CHECK(put != put_.end());
@@ -64,7 +77,6 @@ std::vector<KeptMoves::Ended> KeptMoves::Collect(base::TimePoint now) {
     outcome.times = {.given = given, .read_begin = now, .read_end = now, .ended = now};
     ended.push_back({std::move(outcome), true});
   }
-  return ended;
 }
 
 }  // namespace penstock::feed

@@ -15,13 +15,17 @@ namespace penstock::feed {
 
 class KeptMoves {
  public:
-  // `keepers`: null if nothing is kept.
-  explicit KeptMoves(kept::RowKeepers* keepers) : keepers_(keepers) {}
+  // Null if nothing is kept there. New rows are put by those of the memory, if there are any.
+  struct Keepers {
+    kept::RowKeepers* memory = nullptr;
+    kept::RowKeepers* folder = nullptr;
+  };
+  explicit KeptMoves(const Keepers& keepers) : keepers_(keepers) {}
 
   // Whether the row of this item is kept, and is now copied to its place.
-  bool Take(const workers::WorkItem& item, const Rows::Place& row);
+  bool Take(const workers::WorkItem& item, const Rows::KeptPlace& row, base::TimePoint now);
   // Whether the row, which is decoded, is now copied to be kept. Its outcome comes back later.
-  bool Put(const workers::Outcome& outcome, const Rows::Place& row);
+  bool Put(const workers::Outcome& outcome, const Rows::KeptPlace& row);
 
   // The outcomes of rows whose copies have ended. Rows that could not be taken are lost.
   struct Ended {
@@ -31,7 +35,9 @@ class KeptMoves {
   std::vector<Ended> Collect(base::TimePoint now);
 
  private:
-  kept::RowKeepers* const keepers_;
+  void Collect(kept::RowKeepers& keepers, base::TimePoint now, std::vector<Ended>& ended);
+
+  const Keepers keepers_;
   std::unordered_map<uint64_t, workers::Outcome> put_;   // of rows that are being put, by item
   std::unordered_map<uint64_t, base::TimePoint> taken_;  // when they were given out, by item
 };

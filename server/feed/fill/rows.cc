@@ -149,7 +149,7 @@ std::set<SlotId> Rows::LeftBehind(UserId user, const Core& core) const {
   return slots;
 }
 
-Rows::Place Rows::PlaceOf(uint64_t item, const pool::Pool& pool) const {
+Rows::KeptPlace Rows::PlaceOf(uint64_t item, const pool::Pool& pool) const {
   const InFlight& row = in_flight_.at(item);
   if (row.feed->kept == nullptr) return {};
   return {.slot = &pool.Place(row.task.slot.value()),

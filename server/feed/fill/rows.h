@@ -81,13 +81,13 @@ class Rows {
   absl::StatusOr<workers::WorkItem> Begin(const RowTask& task, std::shared_ptr<Feed> feed,
                                           const pool::SlotPlace& place, bool aside = false);
   // Where the row of an item is, if it is one that may be kept. **Requires**: it is in progress.
-  struct Place {
+  struct KeptPlace {
     const pool::SlotPlace* slot = nullptr;
     uint32_t row = 0;
     uint64_t sample = 0;
     std::shared_ptr<kept::RowShelf> shelf = {};  // null: it may not be kept
   };
-  Place PlaceOf(uint64_t item, const pool::Pool& pool) const;
+  KeptPlace PlaceOf(uint64_t item, const pool::Pool& pool) const;
   // The item's read blocks.
   void Overdue(uint64_t item, NoteOverdueRead note);
 

@@ -39,7 +39,7 @@ FillTimes ToFillTimes(const workers::Times& times) {
 
 WorkerFiller::WorkerFiller(workers::RowDecoders& workers, Core& core, const pool::Pool& pool,
                            const WorkerLosses::Options& losses, AccountFailed account_failed,
-                           kept::RowKeepers* keepers)
+                           const KeptMoves::Keepers& keepers)
     : workers_(workers),
       core_(core),
       pool_(pool),
@@ -80,7 +80,7 @@ std::optional<FillOutcome> WorkerFiller::Begin(FillJob job) {
                        .end = FillEnd::kLost,
                        .feed_failed = item.status()};
   item->given = job.given;
-  if (kept_.Take(*item, rows_.PlaceOf(item->id, pool_))) return std::nullopt;
+  if (kept_.Take(*item, rows_.PlaceOf(item->id, pool_), job.given)) return std::nullopt;
   workers_.Submit(*item, WorkerSlotsOfAUser());
   return std::nullopt;
 }

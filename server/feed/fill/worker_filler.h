@@ -28,7 +28,7 @@ class WorkerFiller final : public Filler {
 
   WorkerFiller(workers::RowDecoders& workers, Core& core, const pool::Pool& pool,
                const WorkerLosses::Options& losses, AccountFailed account_failed,
-               kept::RowKeepers* keepers = nullptr);
+               const KeptMoves::Keepers& keepers = {});
 
   // The maximum fraction of the worker slots that decode for one user at once.
   void LimitUsers(double max_workers_per_user) { max_workers_per_user_ = max_workers_per_user; }

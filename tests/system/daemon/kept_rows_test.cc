@@ -40,11 +40,11 @@ class KeptRowsTest : public ::testing::Test {
  protected:
   KeptRowsTest() { fs::copy(Photographs(kImages), photographs_, fs::copy_options::recursive); }
 
-  DaemonProcess::Options Options(const std::string& memory) const {
+  DaemonProcess::Options Options(const std::string& cache) const {
     return {.workers = 2,
             .config = "server: {socket: SOCKET, group: '', state_dir: '" + folder_.At("state") +
                       "', metrics_address: '127.0.0.1:" + std::to_string(port_) +
-                      "'}\npool: {max: 16MiB}\nworkers: {count: 2}\ncache: {memory: " + memory +
+                      "'}\npool: {max: 16MiB}\nworkers: {count: 2}\ncache: {" + cache +
                       "}\ndatasets: [{name: photographs, folder: " + photographs_ + "}]\n"};
   }
   double Value(const std::string& series) const {
@@ -59,7 +59,7 @@ class KeptRowsTest : public ::testing::Test {
 };
 
 TEST_F(KeptRowsTest, LaterEpochsDecodeNothingAndHaveTheSameBytes) {
-  DaemonProcess daemon(Options("64MiB"));
+  DaemonProcess daemon(Options("memory: 64MiB"));
   const Delivered first = OneEpoch(daemon.address(), Validation(8));
   ASSERT_EQ(first.rows.size(), static_cast<size_t>(kImages));
   EXPECT_EQ(Served(), 0);
@@ -83,7 +83,7 @@ TEST_F(KeptRowsTest, LaterEpochsDecodeNothingAndHaveTheSameBytes) {
 }
 
 TEST_F(KeptRowsTest, ASecondEpochNeedsNoFilesAnyMore) {
-  DaemonProcess daemon(Options("64MiB"));
+  DaemonProcess daemon(Options("memory: 64MiB"));
   Client client = Client::Connect({.address = daemon.address()}).OrDie();
   SessionOptions options = Validation(8);
   options.epochs = 2;
@@ -98,7 +98,7 @@ TEST_F(KeptRowsTest, ASecondEpochNeedsNoFilesAnyMore) {
 }
 
 TEST_F(KeptRowsTest, RandomTransformsAndOtherOnesNeverGetThem) {
-  DaemonProcess daemon(Options("64MiB"));
+  DaemonProcess daemon(Options("memory: 64MiB"));
   OneEpoch(daemon.address(), Validation(8));
   SessionOptions random = SmallRows("photographs", 8);
   OneEpoch(daemon.address(), random);
@@ -113,7 +113,7 @@ TEST_F(KeptRowsTest, RandomTransformsAndOtherOnesNeverGetThem) {
 }
 
 TEST_F(KeptRowsTest, WithLittleMemorySomeRowsAreDecodedAgain) {
-  DaemonProcess daemon(Options("5MiB"));
+  DaemonProcess daemon(Options("memory: 5MiB"));
   const Delivered first = OneEpoch(daemon.address(), Validation(8));
   const Delivered second = OneEpoch(daemon.address(), Validation(8));
   EXPECT_TRUE(second == first);
@@ -122,8 +122,21 @@ TEST_F(KeptRowsTest, WithLittleMemorySomeRowsAreDecodedAgain) {
   EXPECT_LE(Value("penstock_kept_row_bytes"), Value("penstock_kept_row_max_bytes"));
 }
 
+TEST_F(KeptRowsTest, AFolderTakesWhatMemoryHasNoRoomFor) {
+  fs::create_directory(folder_.At("kept"));
+  DaemonProcess daemon(
+      Options("memory: 5MiB, folder: " + folder_.At("kept") + ", folder_max: 100MiB"));
+  const auto first = BySample(OneEpoch(daemon.address(), Validation(8)));
+  EXPECT_TRUE(daemon.Eventually(
+      [&] { return Value("penstock_kept_row_folder_bytes") >= (kImages - 34) * 224 * 224 * 3; }));
+  EXPECT_TRUE(BySample(OneEpoch(daemon.address(), Validation(16))) == first);
+  EXPECT_EQ(Served(), kImages);
+  EXPECT_EQ(Value("penstock_kept_rows_wrong_total"), 0);
+  EXPECT_TRUE(fs::is_empty(folder_.At("kept")));
+}
+
 TEST_F(KeptRowsTest, NothingIsKeptUnlessItIsAskedFor) {
-  DaemonProcess daemon(Options("0B"));
+  DaemonProcess daemon(Options("memory: 0B"));
   const Delivered first = OneEpoch(daemon.address(), Validation(8));
   EXPECT_TRUE(OneEpoch(daemon.address(), Validation(8)) == first);
   EXPECT_EQ(Served(), 0);
@@ -132,7 +145,7 @@ TEST_F(KeptRowsTest, NothingIsKeptUnlessItIsAskedFor) {
 
 // Openings that come soon after another need not look at all files, but at those of kept rows.
 TEST_F(KeptRowsTest, OfAFileThatHasChangedNothingOldIsDelivered) {
-  DaemonProcess daemon(Options("64MiB"));
+  DaemonProcess daemon(Options("memory: 64MiB"));
   const auto before = BySample(OneEpoch(daemon.address(), Validation(8)));
   std::vector<fs::path> paths;
   for (const auto& entry : fs::recursive_directory_iterator(photographs_))
@@ -143,7 +156,7 @@ TEST_F(KeptRowsTest, OfAFileThatHasChangedNothingOldIsDelivered) {
   const auto after = BySample(OneEpoch(daemon.address(), Validation(8)));
   EXPECT_FALSE(after == before);
   daemon.Kill(SIGTERM);
-  DaemonProcess fresh(Options("0B"));
+  DaemonProcess fresh(Options("memory: 0B"));
   EXPECT_TRUE(BySample(OneEpoch(fresh.address(), Validation(8))) == after);
 }
 

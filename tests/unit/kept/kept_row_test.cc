@@ -33,6 +33,7 @@ TEST(CopyWithSumTest, CopiesAndSumsAtEveryLengthAndPlace) {
 
 class KeptRowTest : public ::testing::Test {
  protected:
+  bool CopiesTo(const RowParts& parts) { return row_->CopyTo(parts) == KeptRow::Copied::kDone; }
   RowParts Parts(std::vector<std::byte>& image, std::vector<std::byte>& field) {
     return {std::span(image), std::span(field)};
   }
@@ -40,37 +41,38 @@ class KeptRowTest : public ::testing::Test {
   const std::shared_ptr<std::atomic<uint64_t>> in_use_ = std::make_shared<std::atomic<uint64_t>>(0);
   const std::vector<std::byte> image_ = SomeBytes(1000), field_ = SomeBytes(13);
   std::vector<std::byte> image_in_ = image_, field_in_ = field_;
-  std::shared_ptr<const KeptRow> row_ = MakeKeptRow(Parts(image_in_, field_in_), in_use_);
+  std::shared_ptr<const MemoryRow> row_ =
+      std::make_shared<const MemoryRow>(Parts(image_in_, field_in_), in_use_);
 };
 
 TEST_F(KeptRowTest, ComesBackToOtherMemory) {
   std::vector<std::byte> image(1000), field(13);
-  ASSERT_TRUE(CopyBack(*row_, Parts(image, field)));
+  ASSERT_TRUE(CopiesTo(Parts(image, field)));
   EXPECT_EQ(image, image_);
   EXPECT_EQ(field, field_);
 }
 
 TEST_F(KeptRowTest, AnyChangedBitIsSeen) {
   std::vector<std::byte> image(1000), field(13);
-  for (size_t bit = 0; bit < 8 * row_->bytes; bit += 37) {
-    row_->data[bit / 8] ^= std::byte{1} << (bit % 8);
-    EXPECT_FALSE(CopyBack(*row_, Parts(image, field))) << bit;
-    row_->data[bit / 8] ^= std::byte{1} << (bit % 8);
+  for (size_t bit = 0; bit < 8 * row_->bytes(); bit += 37) {
+    row_->data()[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_FALSE(CopiesTo(Parts(image, field))) << bit;
+    row_->data()[bit / 8] ^= std::byte{1} << (bit % 8);
   }
-  EXPECT_TRUE(CopyBack(*row_, Parts(image, field)));
+  EXPECT_TRUE(CopiesTo(Parts(image, field)));
 }
 
 TEST_F(KeptRowTest, OtherPartsAreRefused) {
   std::vector<std::byte> image(999), field(14), all(1013);
-  EXPECT_FALSE(CopyBack(*row_, Parts(image, field)));
-  EXPECT_FALSE(CopyBack(*row_, {std::span(all)}));
+  EXPECT_FALSE(CopiesTo(Parts(image, field)));
+  EXPECT_FALSE(CopiesTo({std::span(all)}));
   std::vector<std::byte> right(1000), short_field(12);
-  EXPECT_FALSE(CopyBack(*row_, Parts(right, short_field)));
+  EXPECT_FALSE(CopiesTo(Parts(right, short_field)));
 }
 
 TEST_F(KeptRowTest, ItsMemoryIsCountedWhileItExists) {
   EXPECT_EQ(*in_use_, 1013u);
-  const std::shared_ptr<const KeptRow> other = row_;
+  const std::shared_ptr<const MemoryRow> other = row_;
   row_.reset();
   EXPECT_EQ(*in_use_, 1013u);
 }

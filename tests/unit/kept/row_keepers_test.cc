@@ -35,10 +35,11 @@ class RowKeepersTest : public ::testing::Test {
     return moved;
   }
 
-  const std::shared_ptr<RowStore> store_ = std::make_shared<RowStore>(kBytes * kRows / 2);
+  const std::shared_ptr<KeptRowStore> store_ =
+      std::make_shared<KeptRowStore>(KeptRowStore::Options{.memory = kBytes * kRows / 2});
   const std::shared_ptr<RowShelf> shelf_ = store_->Open({.user = 1, .files = 1, .rows = 1});
   std::vector<std::byte> rows_ = std::vector<std::byte>(kBytes * kRows);
-  RowKeepers keepers_{3};
+  RowKeepers keepers_{"kept", 3};
 };
 
 TEST_F(RowKeepersTest, EachRowEndsOnceAndThoseThatWereKeptComeBack) {
@@ -55,7 +56,7 @@ TEST_F(RowKeepersTest, EachRowEndsOnceAndThoseThatWereKeptComeBack) {
   ASSERT_EQ(moved.size(), kRows);
   uint64_t taken = 0;
   for (const auto& [id, each] : moved) {
-    EXPECT_EQ(each.done, shelf_->Has(id));
+    EXPECT_EQ(each.done, shelf_->Find(id).has_value());
     if (each.done) EXPECT_EQ(rows_[id * kBytes + 7], static_cast<std::byte>(id));
     taken += each.done;
   }

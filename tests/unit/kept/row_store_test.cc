@@ -15,6 +15,10 @@ RowShelfKey KeyFor(uint32_t user, uint64_t rows = 1, uint64_t files = 7) {
   return {.user = user, .files = files, .rows = rows};
 }
 
+std::shared_ptr<KeptRowStore> MakeStore(uint64_t memory) {
+  return std::make_shared<KeptRowStore>(KeptRowStore::Options{.memory = memory});
+}
+
 // The row of a sample: bytes that say which it is.
 void PutSample(RowShelf& shelf, uint64_t sample) {
   std::vector<std::byte> row(kRowBytes, static_cast<std::byte>(sample));
@@ -29,18 +33,18 @@ bool TakesSample(const RowShelf& shelf, uint64_t sample) {
 
 int CountKept(const RowShelf& shelf, uint64_t samples) {
   int count = 0;
-  for (uint64_t sample = 0; sample < samples; ++sample) count += shelf.Has(sample);
+  for (uint64_t sample = 0; sample < samples; ++sample) count += shelf.Find(sample).has_value();
   return count;
 }
 
 TEST(RowStoreTest, ARowIsThereUntilItsStoreEnds) {
-  const auto store = std::make_shared<RowStore>(10 * kRowBytes);
+  const auto store = MakeStore(10 * kRowBytes);
   const auto shelf = store->Open(KeyFor(1));
-  EXPECT_FALSE(shelf->Has(3));
+  EXPECT_FALSE(shelf->Find(3));
   EXPECT_FALSE(TakesSample(*shelf, 3));
   PutSample(*shelf, 3);
   PutSample(*shelf, 3);
-  EXPECT_TRUE(shelf->Has(3));
+  EXPECT_TRUE(shelf->Find(3));
   EXPECT_TRUE(TakesSample(*shelf, 3));
   EXPECT_EQ(store->counts().bytes, kRowBytes);
   EXPECT_EQ(store->counts().served, 1u);
@@ -48,32 +52,33 @@ TEST(RowStoreTest, ARowIsThereUntilItsStoreEnds) {
 }
 
 TEST(RowStoreTest, UsersFilesAndTransformsHaveTheirOwn) {
-  const auto store = std::make_shared<RowStore>(10 * kRowBytes);
+  const auto store = MakeStore(10 * kRowBytes);
   const auto shelf = store->Open(KeyFor(1));
   PutSample(*shelf, 3);
-  EXPECT_TRUE(store->Open(KeyFor(1))->Has(3));
-  EXPECT_FALSE(store->Open(KeyFor(2))->Has(3));
-  EXPECT_FALSE(store->Open(KeyFor(1, 2))->Has(3));
-  EXPECT_FALSE(store->Open(KeyFor(1, 1, 8))->Has(3));
+  EXPECT_TRUE(store->Open(KeyFor(1))->Find(3));
+  EXPECT_FALSE(store->Open(KeyFor(2))->Find(3));
+  EXPECT_FALSE(store->Open(KeyFor(1, 2))->Find(3));
+  EXPECT_FALSE(store->Open(KeyFor(1, 1, 8))->Find(3));
 }
 
 TEST(RowStoreTest, NothingIsKeptWithoutRoomOrWithoutKnownFiles) {
-  EXPECT_EQ(std::make_shared<RowStore>(0)->Open(KeyFor(1)), nullptr);
-  EXPECT_EQ(std::make_shared<RowStore>(10)->Open(KeyFor(1, 1, 0)), nullptr);
+  EXPECT_EQ(MakeStore(0)->Open(KeyFor(1)), nullptr);
+  EXPECT_EQ(MakeStore(10)->Open(KeyFor(1, 1, 0)), nullptr);
 }
 
 TEST(RowStoreTest, AFullStoreKeepsWhatItHas) {
-  const auto store = std::make_shared<RowStore>(3 * kRowBytes);
+  const auto store = MakeStore(3 * kRowBytes);
   const auto shelf = store->Open(KeyFor(1));
   for (uint64_t sample = 0; sample < 5; ++sample) PutSample(*shelf, sample);
-  for (uint64_t sample = 0; sample < 5; ++sample) EXPECT_EQ(shelf->Has(sample), sample < 3);
+  for (uint64_t sample = 0; sample < 5; ++sample)
+    EXPECT_EQ(shelf->Find(sample).has_value(), sample < 3);
   EXPECT_FALSE(shelf->HasRoomFor(kRowBytes));
   EXPECT_EQ(store->counts().refused, 2u);
   EXPECT_EQ(store->counts().bytes, 3 * kRowBytes);
 }
 
 TEST(RowStoreTest, RowsThatNoOpenFeedCanUseGoFirstTheLongestUnusedBeforeOthers) {
-  const auto store = std::make_shared<RowStore>(4 * kRowBytes);
+  const auto store = MakeStore(4 * kRowBytes);
   for (const uint64_t rows : {1, 2}) {
     const auto shelf = store->Open(KeyFor(1, rows));
     PutSample(*shelf, 0);
@@ -89,7 +94,7 @@ TEST(RowStoreTest, RowsThatNoOpenFeedCanUseGoFirstTheLongestUnusedBeforeOthers) 
 }
 
 TEST(RowStoreTest, AUserWithLessThanAnEqualShareGetsOfTheOneWithTheMost) {
-  const auto store = std::make_shared<RowStore>(6 * kRowBytes);
+  const auto store = MakeStore(6 * kRowBytes);
   const auto first = store->Open(KeyFor(1)), second = store->Open(KeyFor(2));
   for (uint64_t sample = 0; sample < 8; ++sample) PutSample(*first, sample);
   EXPECT_EQ(CountKept(*first, 8), 6);
@@ -101,7 +106,7 @@ TEST(RowStoreTest, AUserWithLessThanAnEqualShareGetsOfTheOneWithTheMost) {
 }
 
 TEST(RowStoreTest, ManyThreadsPutAndTakeAtOnce) {
-  const auto store = std::make_shared<RowStore>(20 * kRowBytes);
+  const auto store = MakeStore(20 * kRowBytes);
   std::vector<std::thread> threads;
   for (uint32_t number = 0; number < 4; ++number) {
     threads.emplace_back([&store, number] {

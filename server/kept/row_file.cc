@@ -1,0 +1,97 @@
+#include "server/kept/row_file.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "common/base/crc32c.h"
+#include "common/posix/failpoint.h"
+
+namespace penstock::kept {
+
+class RowFile::FolderRow final : public KeptRow {
+ public:
+  FolderRow(std::shared_ptr<RowFile> file, uint64_t place, std::vector<uint32_t> sums)
+      : file_(std::move(file)), place_(place), sums_(std::move(sums)) {}
+  ~FolderRow() override { file_->FreePlace(place_); }
+
+  Medium medium() const override { return Medium::kFolder; }
+  uint64_t bytes() const override { return file_->row_bytes_; }
+  Copied CopyTo(const RowParts& parts) const override;
+
+ private:
+  absl::Status Read(const RowParts& parts) const;
+
+  const std::shared_ptr<RowFile> file_;
+  const uint64_t place_;
+  const std::vector<uint32_t> sums_;
+};
+
+absl::Status RowFile::FolderRow::Read(const RowParts& parts) const {
+  PENSTOCK_FAILPOINT_RETURN("kept.before_read");
+  auto offset = static_cast<off_t>(place_ * file_->row_bytes_);
+  for (std::span<std::byte> part : parts) {
+    while (!part.empty()) {
+      const ssize_t got = ::pread(file_->file_.get(), part.data(), part.size(), offset);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return base::ErrnoStatus(errno, "reading a kept row");
+      if (got == 0) return absl::DataLossError("a kept row is cut off");
+      part = part.subspan(static_cast<size_t>(got));
+      offset += got;
+    }
+  }
+  return absl::OkStatus();
+}
+
+KeptRow::Copied RowFile::FolderRow::CopyTo(const RowParts& parts) const {
+  if (BytesOf(parts) != bytes() || parts.size() != sums_.size()) return Copied::kWrong;
+  if (!Read(parts).ok()) return Copied::kFailed;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (!IsSum(base::Crc32cOfThirds(parts[i]), sums_[i])) return Copied::kWrong;
+  return Copied::kDone;
+}
+
+absl::Status RowFile::Open() {
+  if (file_.valid()) return absl::OkStatus();
+  file_ = posix::Fd(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file_.valid()) return absl::OkStatus();
+  return base::ErrnoStatus(errno, absl::StrCat("a file without a name in '", folder_, "'"));
+}
+
+absl::StatusOr<std::shared_ptr<const KeptRow>> RowFile::Write(const MemoryRow& row) {
+  PENSTOCK_FAILPOINT_RETURN("kept.before_write");
+  if (row.bytes() != row_bytes_) return absl::InvalidArgumentError("a row of another size");
+  PENSTOCK_RETURN_IF_ERROR(Open());
+  const uint64_t place = TakePlace();
+  // Frees the place if it cannot be written.
+  auto kept = std::make_shared<const FolderRow>(shared_from_this(), place, row.sums());
+  std::span<const std::byte> rest = row.data();
+  auto offset = static_cast<off_t>(place * row_bytes_);
+  while (!rest.empty()) {
+    const ssize_t put = ::pwrite(file_.get(), rest.data(), rest.size(), offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return base::ErrnoStatus(errno, "writing a kept row");
+    rest = rest.subspan(static_cast<size_t>(put));
+    offset += put;
+  }
+  return kept;
+}
+
+uint64_t RowFile::TakePlace() {
+  const base::MutexLock lock(mutex_);
+  if (free_.empty()) return end_++;
+  const uint64_t place = free_.back();
+  free_.pop_back();
+  return place;
+}
+
+void RowFile::FreePlace(uint64_t place) {
+  const base::MutexLock lock(mutex_);
+  free_.push_back(place);
+}
+
+}  // namespace penstock::kept

@@ -1,0 +1,44 @@
+// A file of rows of one size, without a name: whatever happens to the daemon, nothing of it is
+// left. **Thread safety**: any thread. **Ownership**: shared by the rows in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/posix/fd.h"
+#include "server/kept/kept_row.h"
+
+namespace penstock::kept {
+
+class RowFile : public std::enable_shared_from_this<RowFile> {
+ public:
+  // Made with the first row. `row_bytes`: of all rows.
+  RowFile(std::string folder, uint64_t row_bytes)
+      : folder_(std::move(folder)), row_bytes_(row_bytes) {}
+
+  // Writes the row to a free place. One thread at a time; may wait for the storage. **Errors**: the
+  // folder cannot be used, the disk is full, or fails; InvalidArgument for a row of another size.
+  absl::StatusOr<std::shared_ptr<const KeptRow>> Write(const MemoryRow& row);
+
+ private:
+  class FolderRow;
+  absl::Status Open();
+  uint64_t TakePlace();
+  void FreePlace(uint64_t place);
+
+  const std::string folder_;
+  posix::Fd file_;  // constant once there is a row
+  const uint64_t row_bytes_;
+  base::Mutex mutex_;
+  uint64_t end_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // places in use or free
+  std::vector<uint64_t> free_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock::kept

@@ -1,0 +1,67 @@
+#include "server/kept/row_writer.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+#include "common/telemetry/log.h"
+
+namespace penstock::kept {
+
+RowWriter::RowWriter(Options options) : options_(std::move(options)), thread_([this] { Work(); }) {}
+
+RowWriter::~RowWriter() {
+  {
+    const base::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+bool RowWriter::HasRoomFor(uint64_t bytes) const {
+  const base::MutexLock lock(mutex_);
+  return bytes_ + bytes <= options_.most_waiting && base::Now() >= paused_until_;
+}
+
+void RowWriter::Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<RowFile> file,
+                       Written written) {
+  {
+    const base::MutexLock lock(mutex_);
+    bytes_ += row->bytes();
+    waiting_.push_back({std::move(row), std::move(file), std::move(written)});
+  }
+  changed_.NotifyAll();
+}
+
+void RowWriter::Work() {
+  ::pthread_setname_np(::pthread_self(), "kept-write");
+  for (RowToWrite next; Next(next);) {
+    const uint64_t bytes = next.row->bytes();
+    next.written(Write(next));
+    next = {};
+    const base::MutexLock lock(mutex_);
+    bytes_ -= bytes;
+  }
+}
+
+bool RowWriter::Next(RowToWrite& next) {
+  const base::MutexLock lock(mutex_);
+  while (waiting_.empty() && !stopping_) changed_.Wait(mutex_);
+  if (stopping_) return false;
+  next = std::move(waiting_.front());
+  waiting_.pop_front();
+  return true;
+}
+
+std::shared_ptr<const KeptRow> RowWriter::Write(const RowToWrite& next) {
+  absl::StatusOr<std::shared_ptr<const KeptRow>> written = next.file->Write(*next.row);
+  if (written.ok()) return *std::move(written);
+  PENSTOCK_LOG(kWarning, "kept_rows_not_written", {"folder", options_.folder},
+               {"reason", written.status().message()});
+  const base::MutexLock lock(mutex_);
+  paused_until_ = base::Now() + options_.pause;
+  return nullptr;
+}
+
+}  // namespace penstock::kept
