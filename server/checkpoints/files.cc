@@ -32,6 +32,7 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) == 48);
 
 constexpr uint64_t kFirstBlock = 4096;
+constexpr uint64_t kBlocksBetweenLooks = 256;  // at the space that is left
 
 FileHeader MakeHeader(const ShelfPlace& place) {
   FileHeader header;
@@ -157,8 +158,10 @@ void CheckpointFiles::Read(const ShelfPlace& place) {
 
 void CheckpointFiles::WriteChanged() {
   bool wrote = false;
-  while (const auto block = store_->TakeChanged()) {
-    if (const absl::Status written = Write(*block); !written.ok()) {
+  for (uint64_t i = 0; const auto block = store_->TakeChanged(); ++i) {
+    absl::Status written = i % kBlocksBetweenLooks == 0 ? LookForSpace() : absl::OkStatus();
+    if (written.ok()) written = Write(*block);
+    if (!written.ok()) {
       store_->PutBack(*block);
       open_path_.clear();
       return Say(written);
@@ -173,12 +176,16 @@ void CheckpointFiles::WriteChanged() {
   }
 }
 
-absl::Status CheckpointFiles::Write(const CheckpointStore::BlockCopy& block) {
+absl::Status CheckpointFiles::LookForSpace() const {
   struct statfs system {};
   if (::statfs(options_.folder.c_str(), &system) != 0) return base::ErrnoStatus(errno, "statfs");
   if (static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize) <
       options_.keep_free)
     return absl::ResourceExhaustedError("too little space is left there");
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointFiles::Write(const CheckpointStore::BlockCopy& block) {
   if (const std::string path = PathOf(block.place); path != open_path_) {
     PENSTOCK_ASSIGN_OR_RETURN(open_, OpenFor(block.place));
     open_path_ = path;

@@ -35,6 +35,7 @@ class CheckpointFiles {
   absl::Status Prepare();
   void Read(const ShelfPlace& place);
   void WriteChanged();
+  absl::Status LookForSpace() const;
   absl::Status Write(const CheckpointStore::BlockCopy& block);
   // The file of a shelf, begun anew unless it is one.
   absl::StatusOr<posix::Fd> OpenFor(const ShelfPlace& place);

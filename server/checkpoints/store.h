@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "server/checkpoints/shelf.h"
@@ -29,8 +30,9 @@ struct ShelfKey {
   auto operator<=>(const ShelfKey&) const = default;
 };
 
-// Samples are kept in blocks of so many: first the lengths of all, then the room of each.
-inline constexpr uint64_t kBlockSamples = 64;
+// Samples are kept in blocks of so many: first the lengths of all, then the room of each. So few
+// that samples here and there cost little, and enough that finding a block does, too.
+inline constexpr uint64_t kBlockSamples = 8;
 inline uint64_t BlockBytes(uint32_t room) { return kBlockSamples * (sizeof(uint16_t) + room); }
 
 struct ShelfPlace {
@@ -44,9 +46,9 @@ struct ShelfEntry {
     bool changed = false;  // waits in changed_
   };
   ShelfPlace place;
-  std::map<uint64_t, KeptBlock> blocks;  // by number
-  uint64_t shelves = 0;                  // that exist
-  uint64_t closed = 0;                   // when the last one went, counted in closings
+  absl::flat_hash_map<uint64_t, KeptBlock> blocks;  // by number
+  uint64_t shelves = 0;                             // that exist
+  uint64_t closed = 0;                              // when the last one went, counted in closings
 };
 
 class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
