@@ -92,7 +92,7 @@ void KeptRowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) 
   }
   auto row = std::make_shared<const MemoryRow>(parts, in_use_);
   if (*medium == Medium::kFolder) return WriteToFolder(entry, sample, std::move(row));
-  Arrived(entry, sample, Medium::kMemory, bytes, std::move(row));
+  Arrived(entry, sample, Medium::kMemory, bytes, row);
 }
 
 void KeptRowStore::WriteToFolder(RowEntry& entry, uint64_t sample,
@@ -105,18 +105,18 @@ void KeptRowStore::WriteToFolder(RowEntry& entry, uint64_t sample,
     file = entry.file;
   }
   writer_->Submit(std::move(row), std::move(file),
-                  [this, &entry, sample, bytes](std::shared_ptr<const KeptRow> written) {
-                    Arrived(entry, sample, Medium::kFolder, bytes, std::move(written));
+                  [this, &entry, sample, bytes](const std::shared_ptr<const KeptRow>& written) {
+                    Arrived(entry, sample, Medium::kFolder, bytes, written);
                   });
 }
 
 void KeptRowStore::Arrived(RowEntry& entry, uint64_t sample, Medium medium, uint64_t bytes,
-                           std::shared_ptr<const KeptRow> row) {
+                           const std::shared_ptr<const KeptRow>& row) {
   const base::MutexLock lock(mutex_);
   const bool kept = row != nullptr && RowOf(entry, sample) == nullptr;
   if (row == nullptr) ++counts_.refused;
   if (kept) {
-    entry.In(medium).emplace(sample, std::move(row));
+    entry.In(medium).emplace(sample, row);
   } else {  // another thread was faster, or it could not be written
     entry.BytesIn(medium) -= bytes;
     held_[static_cast<size_t>(medium)] -= bytes;

@@ -84,7 +84,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
   void WriteToFolder(RowEntry& entry, uint64_t sample, std::shared_ptr<const MemoryRow> row);
   // The row for which room was made, or null: there is none.
   void Arrived(RowEntry& entry, uint64_t sample, Medium medium, uint64_t bytes,
-               std::shared_ptr<const KeptRow> row);
+               const std::shared_ptr<const KeptRow>& row);
   void Leave(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
   void Drop(RowEntry& entry, Medium medium, uint64_t sample) PENSTOCK_REQUIRES(mutex_);
 
