@@ -55,14 +55,16 @@ bool RowKeepers::IsStuck(base::TimePoint now) const {
                              [&](const auto& busy) { return now - busy.second > kPatience; });
 }
 
-void RowKeepers::Submit(RowJob job) {
-  bool wakes = false;
+void RowKeepers::Submit(std::vector<RowJob>& jobs) {
+  if (jobs.empty()) return;
+  size_t wakes = 0;
   {
     const base::MutexLock lock(mutex_);
-    waiting_.push_back(std::move(job));
-    wakes = idle_ > 0;
+    for (RowJob& job : jobs) waiting_.push_back(std::move(job));
+    wakes = std::min<size_t>(idle_, jobs.size());
   }
-  if (wakes) changed_.NotifyOne();
+  jobs.clear();
+  for (size_t i = 0; i < wakes; ++i) changed_.NotifyOne();
 }
 
 std::vector<RowMoved> RowKeepers::Collect() {

@@ -60,7 +60,9 @@ class RowKeepers {
   bool MayPut() const;
   // Whether a row has been copied for so long that its storage must hang.
   bool IsStuck(base::TimePoint now) const;
-  void Submit(RowJob job);
+  // Several at once, because a lock and a wake-up for each would cost as much as a small row.
+  // Leaves `jobs` empty.
+  void Submit(std::vector<RowJob>& jobs);
   // Returns what has ended since the last call.
   std::vector<RowMoved> Collect();
 

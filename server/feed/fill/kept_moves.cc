@@ -7,6 +7,9 @@
 namespace penstock::feed {
 namespace {
 
+// Rows that are submitted at once: as many as keep several threads busy for some time.
+constexpr size_t kMostPending = 32;
+
 kept::RowParts ToParts(const Rows::KeptPlace& row) {
   kept::RowParts parts;
   for (size_t block = 0; block < row.slot->layout.blocks.size(); ++block)
@@ -25,11 +28,13 @@ bool KeptMoves::Take(const workers::WorkItem& item, const Rows::KeptPlace& row,
   kept::RowKeepers* const keepers = in_folder ? keepers_.folder : keepers_.memory;
   if (keepers == nullptr || (in_folder && keepers->IsStuck(now))) return false;
   taken_.emplace(item.id, item.given);
-  keepers->Submit({.id = item.id,
-                   .move = kept::RowMove::kTake,
-                   .shelf = row.shelf,
-                   .sample = item.sample,
-                   .parts = ToParts(row)});
+  (in_folder ? of_folder_ : of_memory_)
+      .push_back({.id = item.id,
+                  .move = kept::RowMove::kTake,
+                  .shelf = row.shelf,
+                  .sample = item.sample,
+                  .parts = ToParts(row)});
+  if (of_memory_.size() + of_folder_.size() >= kMostPending) Submit();
   return true;
 }
 
@@ -43,12 +48,17 @@ bool KeptMoves::Put(const workers::Outcome& outcome, const Rows::KeptPlace& row)
     return false;
   }
   put_.emplace(outcome.id, outcome);
-  keepers->Submit({.id = outcome.id,
-                   .move = kept::RowMove::kPut,
-                   .shelf = row.shelf,
-                   .sample = row.sample,
-                   .parts = std::move(parts)});
+  of_memory_.push_back({.id = outcome.id,
+                        .move = kept::RowMove::kPut,
+                        .shelf = row.shelf,
+                        .sample = row.sample,
+                        .parts = std::move(parts)});
   return true;
+}
+
+void KeptMoves::Submit() {
+  if (keepers_.memory != nullptr) keepers_.memory->Submit(of_memory_);
+  if (keepers_.folder != nullptr) keepers_.folder->Submit(of_folder_);
 }
 
 std::vector<KeptMoves::Ended> KeptMoves::Collect(base::TimePoint now) {

@@ -27,6 +27,9 @@ class KeptMoves {
   // Whether the row, which is decoded, is now copied to be kept. Its outcome comes back later.
   bool Put(const workers::Outcome& outcome, const Rows::KeptPlace& row);
 
+  // Submits the rows since the last call. Call it at the end of each pass.
+  void Submit();
+
   // The outcomes of rows whose copies have ended. Rows that could not be taken are lost.
   struct Ended {
     workers::Outcome outcome;
@@ -38,6 +41,7 @@ class KeptMoves {
   void Collect(kept::RowKeepers& keepers, base::TimePoint now, std::vector<Ended>& ended);
 
   const Keepers keepers_;
+  std::vector<kept::RowJob> of_memory_, of_folder_;      // not yet submitted
   std::unordered_map<uint64_t, workers::Outcome> put_;   // of rows that are being put, by item
   std::unordered_map<uint64_t, base::TimePoint> taken_;  // when they were given out, by item
 };

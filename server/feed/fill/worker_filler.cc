@@ -139,6 +139,7 @@ void WorkerFiller::NoteOccupied(std::span<const workers::SlotHolding> holdings) 
 }
 
 void WorkerFiller::GivenOut(base::TimePoint now) {
+  kept_.Submit();
   const std::vector<workers::SlotHolding> holdings = workers_.Holdings();
   NoteOccupied(holdings);
   const std::vector<SlotHolder> holders = ToHolders(holdings, core_);

@@ -16,14 +16,22 @@ constexpr uint64_t kRows = 300;
 
 class RowKeepersTest : public ::testing::Test {
  protected:
+  void SubmitAll(RowMove move) {
+    std::vector<RowJob> jobs;
+    for (uint64_t row = 0; row < kRows; ++row) {
+      jobs.push_back({.id = row,
+                      .move = move,
+                      .shelf = shelf_,
+                      .sample = row,
+                      .parts = {std::span(rows_).subspan(row * kBytes, kBytes)}});
+      if (jobs.size() == row % 7 + 1) keepers_.Submit(jobs);
+    }
+    keepers_.Submit(jobs);
+    EXPECT_TRUE(jobs.empty());
+  }
   // Submits a move of each row, and waits for all outcomes, by id.
   std::map<uint64_t, RowMoved> MoveAll(RowMove move) {
-    for (uint64_t row = 0; row < kRows; ++row)
-      keepers_.Submit({.id = row,
-                       .move = move,
-                       .shelf = shelf_,
-                       .sample = row,
-                       .parts = {std::span(rows_).subspan(row * kBytes, kBytes)}});
+    SubmitAll(move);
     std::map<uint64_t, RowMoved> moved;
     while (moved.size() < kRows) {
       pollfd event = {.fd = keepers_.event().get(), .events = POLLIN, .revents = 0};
@@ -65,14 +73,12 @@ TEST_F(RowKeepersTest, EachRowEndsOnceAndThoseThatWereKeptComeBack) {
 
 TEST_F(RowKeepersTest, RowsThatWaitAtTheEndAreDropped) {
   ASSERT_TRUE(keepers_.Start().ok());
-  for (uint64_t row = 0; row < kRows; ++row)
-    keepers_.Submit({.id = row, .shelf = shelf_, .sample = row, .parts = {std::span(rows_)}});
+  SubmitAll(RowMove::kTake);
 }
 
 TEST_F(RowKeepersTest, ManyThatWaitLeaveNoPlaceForRowsToBePut) {
   EXPECT_TRUE(keepers_.MayPut());
-  for (uint64_t row = 0; row < kRows; ++row)  // the threads do not run yet
-    keepers_.Submit({.id = row, .shelf = shelf_, .sample = row, .parts = {}});
+  SubmitAll(RowMove::kTake);  // the threads do not run yet
   EXPECT_FALSE(keepers_.MayPut());
 }
 
