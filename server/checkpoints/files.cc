@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <vector>
 
-#include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::checkpoints {
@@ -62,7 +61,6 @@ absl::StatusOr<size_t> ReadAt(const posix::Fd& file, uint64_t offset, std::span<
 }
 
 absl::Status WriteAt(const posix::Fd& file, uint64_t offset, std::span<const std::byte> bytes) {
-  PENSTOCK_FAILPOINT_RETURN("checkpoints.before_write");
   while (!bytes.empty()) {
     const ssize_t put =
         ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));

@@ -2,22 +2,9 @@
 
 #include <utility>
 
-#include "common/base/status.h"
-#include "common/posix/failpoint.h"
 #include "server/kept/summed_copy.h"
 
 namespace penstock::kept {
-namespace {
-
-absl::Status CompareSums(uint32_t sum, uint32_t expected) {
-  PENSTOCK_FAILPOINT_RETURN("kept.compared");
-  return sum == expected ? absl::OkStatus() : absl::DataLossError("a kept row's checksum");
-}
-
-}  // namespace
-
-bool IsSum(uint32_t sum, uint32_t expected) { return CompareSums(sum, expected).ok(); }
-
 uint64_t BytesOf(const RowParts& parts) {
   uint64_t bytes = 0;
   for (const std::span<std::byte>& part : parts) bytes += part.size();
@@ -42,7 +29,7 @@ KeptRow::Copied MemoryRow::CopyTo(const RowParts& parts) const {
   if (bytes_ != BytesOf(parts) || sums_.size() != parts.size()) return Copied::kWrong;
   std::span<const std::byte> rest = data();
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (!IsSum(CopyWithSum(rest.first(parts[i].size()), parts[i]), sums_[i])) return Copied::kWrong;
+    if (CopyWithSum(rest.first(parts[i].size()), parts[i]) != sums_[i]) return Copied::kWrong;
     rest = rest.subspan(parts[i].size());
   }
   return Copied::kDone;

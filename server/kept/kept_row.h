@@ -54,7 +54,4 @@ class MemoryRow final : public KeptRow {
   std::vector<uint32_t> sums_;
 };
 
-// Whether this is the checksum that was expected.
-bool IsSum(uint32_t sum, uint32_t expected);
-
 }  // namespace penstock::kept

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "common/base/crc32c.h"
-#include "common/posix/failpoint.h"
 
 namespace penstock::kept {
 
@@ -32,7 +31,6 @@ class RowFile::FolderRow final : public KeptRow {
 };
 
 absl::Status RowFile::FolderRow::Read(const RowParts& parts) const {
-  PENSTOCK_FAILPOINT_RETURN("kept.before_read");
   auto offset = static_cast<off_t>(place_ * file_->row_bytes_);
   for (std::span<std::byte> part : parts) {
     while (!part.empty()) {
@@ -51,7 +49,7 @@ KeptRow::Copied RowFile::FolderRow::CopyTo(const RowParts& parts) const {
   if (BytesOf(parts) != bytes() || parts.size() != sums_.size()) return Copied::kWrong;
   if (!Read(parts).ok()) return Copied::kFailed;
   for (size_t i = 0; i < parts.size(); ++i)
-    if (!IsSum(base::Crc32cOfThirds(parts[i]), sums_[i])) return Copied::kWrong;
+    if (base::Crc32cOfThirds(parts[i]) != sums_[i]) return Copied::kWrong;
   return Copied::kDone;
 }
 
@@ -63,7 +61,6 @@ absl::Status RowFile::Open() {
 }
 
 absl::StatusOr<std::shared_ptr<const KeptRow>> RowFile::Write(const MemoryRow& row) {
-  PENSTOCK_FAILPOINT_RETURN("kept.before_write");
   if (row.bytes() != row_bytes_) return absl::InvalidArgumentError("a row of another size");
   PENSTOCK_RETURN_IF_ERROR(Open());
   const uint64_t place = TakePlace();
