@@ -65,7 +65,9 @@ TEST_F(RowKeepersTest, EachRowEndsOnceAndThoseThatWereKeptComeBack) {
   uint64_t taken = 0;
   for (const auto& [id, each] : moved) {
     EXPECT_EQ(each.done, shelf_->Find(id).has_value());
-    if (each.done) EXPECT_EQ(rows_[id * kBytes + 7], static_cast<std::byte>(id));
+    if (each.done) {
+      EXPECT_EQ(rows_[id * kBytes + 7], static_cast<std::byte>(id));
+    }
     taken += each.done;
   }
   EXPECT_EQ(taken, kRows / 2);
