@@ -1,6 +1,7 @@
 // The whole library in a build without a CUDA toolkit: every call returns an error that says so.
 #include "common/cuda/device.h"
 #include "common/cuda/memory_info.h"
+#include "common/cuda/peers.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
 #include "common/cuda/slab.h"
@@ -53,6 +54,12 @@ absl::Status WriteWhenReached(StreamHandle, uint64_t*, uint64_t, uint64_t, bool)
 absl::Status CallWhenReached(StreamHandle, void (*)(void*), void*) { return Absent(); }
 absl::Status Synchronize(StreamHandle) { return Absent(); }
 absl::Status SynchronizeDevice() { return Absent(); }
+
+std::vector<Uuid> LinkedGpus(int) { return {}; }
+absl::Status OpenToCurrent(const SlabAddress&) { return Absent(); }
+absl::Status CopyFromGpu(std::byte*, const SlabAddress&, uint64_t, size_t, StreamHandle) {
+  return Absent();
+}
 
 absl::StatusOr<MemoryInfo> QueryMemory() { return Absent(); }
 

@@ -28,6 +28,15 @@ CUmemAllocationProp PropertiesOn(int device) {
   return properties;
 }
 
+absl::Status Allow(const Driver& driver, int device, CUdeviceptr at, uint64_t bytes,
+                   CUmemAccess_flags flags) {
+  CUmemAccessDesc access = {};
+  access.location = On(device);
+  access.flags = flags;
+  return FromDriver(driver.set_access(at, bytes, &access, 1), "opening GPU memory for access",
+                    "it may be on another GPU than the current one");
+}
+
 // Owns a handle until the caller takes it.
 class Handle {
  public:
@@ -62,11 +71,7 @@ absl::StatusOr<std::byte*> Map(const Driver& driver, int device,
     static_cast<void>(driver.free_reserved(at, bytes));
     return failed;
   }
-  CUmemAccessDesc access = {};
-  access.location = On(device);
-  access.flags = flags;
-  failed = FromDriver(driver.set_access(at, bytes, &access, 1), "opening GPU memory for access",
-                      "it may be on another GPU than the current one");
+  failed = Allow(driver, device, at, bytes, flags);
   if (!failed.ok()) {
     static_cast<void>(driver.unmap(at, bytes));
     static_cast<void>(driver.free_reserved(at, bytes));
@@ -133,6 +138,12 @@ absl::StatusOr<std::byte*> Import(int device, const posix::Fd& descriptor, uint6
   }
   const Handle handle(*driver, imported);
   return Map(*driver, device, handle.get(), bytes, CU_MEM_ACCESS_FLAGS_PROT_READ);
+}
+
+absl::Status AllowToRead(int device, std::byte* data, uint64_t bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(const Driver* driver, GetDriver());
+  return Allow(*driver, device, reinterpret_cast<CUdeviceptr>(data), bytes,
+               CU_MEM_ACCESS_FLAGS_PROT_READ);
 }
 
 void Unmap(int device, std::byte* data, uint64_t bytes) {

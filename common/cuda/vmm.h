@@ -23,6 +23,9 @@ absl::StatusOr<Exported> Make(int device, uint64_t bytes);
 // Maps it read-only; the mapping keeps the memory alive.
 absl::StatusOr<std::byte*> Import(int device, const posix::Fd& descriptor, uint64_t bytes);
 
+// Lets another device read a mapping of Make's, too.
+absl::Status AllowToRead(int device, std::byte* data, uint64_t bytes);
+
 void Unmap(int device, std::byte* data, uint64_t bytes);
 void Release(int device, uint64_t handle);
 

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/cuda/device.h"
+#include "common/cuda/peers.h"
 #include "common/cuda/slab.h"
 #include "common/posix/fd.h"
 
@@ -36,6 +38,7 @@ struct SlabResult {
   absl::Status status;  // why there is no slab; the GPU may still provide others
   cuda::IpcHandle ipc = {};
   posix::Fd descriptor;  // of kVmm
+  cuda::SlabAddress address;
 };
 
 struct CopyOrder {
@@ -46,6 +49,18 @@ struct CopyOrder {
   uint64_t slab_offset = 0;
   uint64_t bytes = 0;
   uint64_t epoch = 0, first = 0;  // the batch's position, for profilers
+};
+
+// A copy from another GPU's slab, where the batch is already.
+struct PassOrder {
+  uint64_t id = 0;  // shared with CopyOrder
+  uint32_t from_slab = 0;
+  cuda::SlabAddress from;
+  uint64_t from_offset = 0;
+  uint32_t slab = 0;
+  uint64_t slab_offset = 0;
+  uint64_t bytes = 0;
+  uint64_t epoch = 0, first = 0;
 };
 
 class Copier {
@@ -61,12 +76,15 @@ class Copier {
   virtual void CloseSegment(uint32_t segment) = 0;
   // Copies from an open segment to a live slab.
   virtual void Copy(const CopyOrder& order) = 0;
+  // Copies from another GPU's slab, which stays as it is until the copy has ended.
+  virtual void Pass(const PassOrder& order) = 0;
   // For tests: overwrites part of a slab with kPoison.
   virtual void Poison(uint32_t slab, uint64_t offset, uint64_t bytes) = 0;
 
   struct Done {
     std::vector<SlabResult> slabs;
-    std::vector<uint64_t> copies;  // completed, in order
+    std::vector<uint64_t> copies;      // completed, in order
+    std::vector<uint64_t> not_passed;  // this GPU cannot read the other's memory
   };
   // What was completed since the last call. Each completion notifies the event.
   virtual Done Collect() = 0;
@@ -76,8 +94,9 @@ class Copier {
   virtual absl::Status status() const = 0;
 
   struct CopierFacts {
-    std::string name;            // the GPU's name; empty before the first slab
-    uint64_t context_bytes = 0;  // memory that our context uses beside slabs; 0: unknown
+    std::string name;                // the GPU's name; empty before the first slab
+    uint64_t context_bytes = 0;      // memory that our context uses beside slabs; 0: unknown
+    std::vector<cuda::Uuid> linked;  // GPUs from which copies are faster than from the host
   };
   virtual CopierFacts facts() const = 0;
 };

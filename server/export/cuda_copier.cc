@@ -91,6 +91,10 @@ void CudaCopier::Copy(const CopyOrder& order) {
   Enqueue([this, order](CudaMemory& memory) { return CopyNow(memory, order); });
 }
 
+void CudaCopier::Pass(const PassOrder& order) {
+  Enqueue([this, order](CudaMemory& memory) { return PassNow(memory, order); });
+}
+
 void CudaCopier::Poison(uint32_t slab, uint64_t offset, uint64_t bytes) {
   Enqueue([=](CudaMemory& memory) { return memory.Poison(slab, offset, bytes); });
 }
@@ -139,8 +143,11 @@ SlabResult CudaCopier::MakeSlabNow(CudaMemory& memory, const SlabOrder& order) {
     NameThread(absl::StrCat("gpu", memory.device().ordinal));
     PENSTOCK_LOG(kInfo, "gpu", {"uuid", uuid_.ToString()}, {"name", memory.device().name},
                  {"context_bytes", memory.context_bytes()});
+    std::vector<cuda::Uuid> linked = cuda::LinkedGpus(memory.device().ordinal);
     base::MutexLock lock(mutex_);
-    facts_ = {.name = memory.device().name, .context_bytes = memory.context_bytes()};
+    facts_ = {.name = memory.device().name,
+              .context_bytes = memory.context_bytes(),
+              .linked = std::move(linked)};
     ordinal_ = memory.device().ordinal;
   }
   if (status.ok()) {
@@ -163,19 +170,42 @@ void CudaCopier::SlabDone(SlabResult result) {
 }
 
 absl::Status CudaCopier::CopyNow(CudaMemory& memory, const CopyOrder& order) {
-  {
-    base::MutexLock lock(mutex_);
-    while (unfinished_ >= kMaxUnderWay && status_.ok()) changed_.Wait(mutex_);
-    if (!status_.ok()) return status_;
-  }
+  PENSTOCK_RETURN_IF_ERROR(AwaitRoom());
   const cuda::TraceRange range("copy", order.epoch, order.first);
-  PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make());
   PENSTOCK_RETURN_IF_ERROR(memory.StartCopy(order));
+  return CopyStarted(memory, order.id);
+}
+
+// That a GPU cannot read another's memory is no failure of either: the batch then comes from the
+// host.
+absl::Status CudaCopier::PassNow(CudaMemory& memory, const PassOrder& order) {
+  PENSTOCK_RETURN_IF_ERROR(AwaitRoom());
+  const cuda::TraceRange range("pass", order.epoch, order.first);
+  if (const absl::Status status = memory.StartPass(order); !status.ok()) {
+    if (cuda::IsSticky(status)) return status;
+    PENSTOCK_LOG(kWarning, "batch_not_passed", {"gpu", uuid_.ToString()},
+                 {"reason", status.message()});
+    base::MutexLock lock(mutex_);
+    done_.not_passed.push_back(order.id);
+    posix::NotifyEvent(event_);
+    return absl::OkStatus();
+  }
+  return CopyStarted(memory, order.id);
+}
+
+absl::Status CudaCopier::AwaitRoom() {
+  base::MutexLock lock(mutex_);
+  while (unfinished_ >= kMaxUnderWay && status_.ok()) changed_.Wait(mutex_);
+  return status_;
+}
+
+absl::Status CudaCopier::CopyStarted(CudaMemory& memory, uint64_t id) {
+  PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make());
   PENSTOCK_RETURN_IF_ERROR(event.Record(memory.stream()));
   PENSTOCK_FAILPOINT("gpu.copy_started");
   {
     base::MutexLock lock(mutex_);
-    under_way_.push_back({.id = order.id, .event = std::move(event)});
+    under_way_.push_back({.id = id, .event = std::move(event)});
     ++unfinished_;
   }
   changed_.NotifyAll();

@@ -33,6 +33,7 @@ class CudaCopier final : public Copier {
   void OpenSegment(uint32_t segment, posix::Fd memory, uint64_t bytes) override;
   void CloseSegment(uint32_t segment) override;
   void Copy(const CopyOrder& order) override;
+  void Pass(const PassOrder& order) override;
   void Poison(uint32_t slab, uint64_t offset, uint64_t bytes) override;
   Done Collect() override;
   const posix::Fd& event() const override { return event_; }
@@ -54,6 +55,9 @@ class CudaCopier final : public Copier {
   void SlabDone(SlabResult result);
   SlabResult MakeSlabNow(CudaMemory& memory, const SlabOrder& order);
   absl::Status CopyNow(CudaMemory& memory, const CopyOrder& order);
+  absl::Status PassNow(CudaMemory& memory, const PassOrder& order);
+  absl::Status AwaitRoom();
+  absl::Status CopyStarted(CudaMemory& memory, uint64_t id);
   void WaitUntilQuiet();
   void Fail(const absl::Status& why);
 

@@ -95,6 +95,8 @@ absl::StatusOr<SlabResult> CudaMemory::MakeSlab(const SlabOrder& order) {
     PENSTOCK_ASSIGN_OR_RETURN(result.descriptor, slab.descriptor().Duplicate());
   }
   PENSTOCK_FAILPOINT_RETURN("gpu.handle_exported");
+  result.address = {
+      .ordinal = device_.ordinal, .kind = order.kind, .data = slab.data(), .bytes = order.bytes};
   slabs_.insert_or_assign(order.slab, std::move(slab));
   return result;
 }
@@ -125,6 +127,18 @@ absl::Status CudaMemory::StartCopy(const CopyOrder& order) {
                                             order.slab, ": one of them does not exist"));
   return cuda::CopyToDevice(slab->second.data() + order.slab_offset,
                             segment->second.mapping.data() + order.offset, order.bytes, stream());
+}
+
+absl::Status CudaMemory::StartPass(const PassOrder& order) {
+  const auto slab = slabs_.find(order.slab);
+  if (slab == slabs_.end())
+    return absl::InternalError(absl::StrCat("a copy to slab ", order.slab, ": it does not exist"));
+  if (!readable_.contains(order.from_slab)) {
+    PENSTOCK_RETURN_IF_ERROR(cuda::OpenToCurrent(order.from));
+    readable_.insert(order.from_slab);
+  }
+  return cuda::CopyFromGpu(slab->second.data() + order.slab_offset, order.from, order.from_offset,
+                           order.bytes, stream());
 }
 
 absl::Status CudaMemory::Poison(uint32_t slab, uint64_t offset, uint64_t bytes) {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/base/status.h"
@@ -45,6 +46,8 @@ class CudaMemory {
 
   // Enqueues the copy on the stream.
   absl::Status StartCopy(const CopyOrder& order);
+  // The same from another GPU's slab. Errors that are not sticky mean that it cannot be read.
+  absl::Status StartPass(const PassOrder& order);
   absl::Status Poison(uint32_t slab, uint64_t offset, uint64_t bytes);
 
  private:
@@ -63,6 +66,7 @@ class CudaMemory {
   uint64_t context_bytes_ = 0;
   std::map<uint32_t, cuda::Slab> slabs_;
   std::map<uint32_t, MappedSegment> segments_;
+  std::set<uint32_t> readable_;  // other GPUs' slabs; a few numbers each, never erased
 };
 
 }  // namespace penstock::exporting

@@ -43,13 +43,17 @@ void DeviceSlots::Unreserve(uint32_t depth) {
   reserved_ -= depth;
 }
 
+std::optional<DeviceSlotId> DeviceSlots::Hold(const Content& content) {
+  const auto found = by_content_.find(content);
+  if (found == by_content_.end()) return std::nullopt;
+  DeviceSlot& slot = slots_.at(found->second);
+  if (slot.holders++ == 0 && slot.state == State::kReady) cached_.erase(slot.in_list);
+  return DeviceSlotId(found->second);
+}
+
 std::optional<DeviceSlots::Taken> DeviceSlots::Take(const Content& content) {
-  if (const auto found = by_content_.find(content); found != by_content_.end()) {
-    DeviceSlot& slot = slots_.at(found->second);
-    if (slot.holders++ == 0 && slot.state == State::kReady) cached_.erase(slot.in_list);
-    return Taken{DeviceSlotId(found->second),
-                 slot.state == State::kReady ? Found::kReady : Found::kComing};
-  }
+  if (const std::optional<DeviceSlotId> held = Hold(content))
+    return Taken{*held, Ready(*held) ? Found::kReady : Found::kComing};
   const std::optional<uint32_t> spare = Spare();
   if (!spare) return std::nullopt;
   DeviceSlot& slot = slots_.at(*spare);

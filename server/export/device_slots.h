@@ -76,6 +76,8 @@ class DeviceSlots {
   // least recently held cached one; the caller then starts the copy. nullopt: every slot is held or
   // being copied to.
   std::optional<Taken> Take(const Content& content);
+  // Adds a holder to the slot with this content. nullopt: there is none.
+  std::optional<DeviceSlotId> Hold(const Content& content);
   // Removes a holder. True: it was the last one, and the content was forgotten.
   bool LetGo(DeviceSlotId id);
   // Call when the copy to the slot is complete.

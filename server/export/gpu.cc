@@ -33,9 +33,10 @@ uint64_t Missing(const DeviceArena& arena, uint32_t depth) {
 Gpu::Gpu(const cuda::Uuid& uuid, Options options, std::unique_ptr<Copier> copier,
          std::function<uint32_t()> next_slab)
     : uuid_(uuid),
-      options_(options),
+      options_(std::move(options)),
       next_slab_(std::move(next_slab)),
-      copier_(std::move(copier)) {}
+      copier_(std::move(copier)),
+      passes_(copier_.get()) {}
 
 Gpu::~Gpu() { CancelAll(absl::UnavailableError("the daemon is stopping")); }
 
@@ -145,21 +146,39 @@ void Gpu::FreeIdle() {
 
 bool Gpu::Collect() {
   Copier::Done done = copier_->Collect();
-  for (uint64_t id : done.copies) {
-    const auto found = copies_.find(id);
-    PENSTOCK_CHECK(found != copies_.end());
-    const auto [arena, slot] = found->second;
-    copies_.erase(found);
-    arena->slots.Copied(slot);
-    ++copies_done_;
-    bytes_done_ += arena->key.slot_bytes;
-    PENSTOCK_FAILPOINT("gpu.copy_collected");
-  }
+  for (uint64_t id : done.copies) CopyDone(id);
+  for (uint64_t id : done.not_passed) NotPassed(id);
   for (SlabResult& result : done.slabs) SlabIsDone(std::move(result));
   if (const absl::Status status = copier_->status(); !status.ok()) CancelAll(status);
-  const bool busy = !done.copies.empty() || !done.slabs.empty();
+  const bool busy = !done.copies.empty() || !done.slabs.empty() || !done.not_passed.empty();
   if (busy) FreeIdle();
   return busy;
+}
+
+void Gpu::CopyDone(uint64_t id) {
+  const auto found = copies_.find(id);
+  PENSTOCK_CHECK(found != copies_.end());
+  const auto [arena, slot] = found->second;
+  copies_.erase(found);
+  if (passes_.End(id)) ++passes_done_;
+  arena->slots.Copied(slot);
+  ++copies_done_;
+  bytes_done_ += arena->key.slot_bytes;
+  PENSTOCK_FAILPOINT("gpu.copy_collected");
+}
+
+// Copies from the host instead. Whoever still holds the device slot also has a lease on the host
+// slot; if nobody does, the bytes don't matter, but the segment may be gone.
+void Gpu::NotPassed(uint64_t id) {
+  linked_.emplace();
+  const std::optional<CopyOrder> order = passes_.End(id);
+  PENSTOCK_CHECK(order.has_value());
+  const auto found = copies_.find(id);
+  PENSTOCK_CHECK(found != copies_.end());
+  const auto [arena, slot] = found->second;
+  if (segments_.contains(order->segment)) return copier_->Copy(*order);
+  copies_.erase(found);
+  arena->slots.Copied(slot);
 }
 
 // Slabs are created in the order of the requests. So once this slab exists, the sessions that wait
@@ -180,6 +199,8 @@ void Gpu::SlabIsDone(SlabResult result) {
   slab.made = true;
   slab.facts.ipc = result.ipc;
   slab.descriptor = std::move(result.descriptor);
+  slab.address = result.address;
+  if (!linked_) linked_ = copier_->facts().linked;
   arena.slots.AddSlab(result.slab, slab.facts.canary_offset);
   for (const Waiting& each : TakeWaiting([&](const Waiting& w) { return w.slab == result.slab; })) {
     ++reservations_;
@@ -249,15 +270,44 @@ void Gpu::StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot) {
   }
   const DevicePlace place = arena.slots.PlaceOf(id);
   copies_[++last_copy_] = {&arena, id};
-  copier_->Copy({.id = last_copy_,
-                 .segment = slot.segment,
-                 .offset = slot.offset,
-                 .slab = place.slab,
-                 .slab_offset = place.offset,
-                 .bytes = slot.slot_bytes,
-                 .epoch = slot.epoch,
-                 .first = slot.first});
+  const CopyOrder order = {.id = last_copy_,
+                           .segment = slot.segment,
+                           .offset = slot.offset,
+                           .slab = place.slab,
+                           .slab_offset = place.offset,
+                           .bytes = slot.slot_bytes,
+                           .epoch = slot.epoch,
+                           .first = slot.first};
+  std::optional<HeldBatch> elsewhere;
+  if (linked_ && !linked_->empty() && options_.find_elsewhere != nullptr)
+    elsewhere = options_.find_elsewhere(*this, arena.key.user, {slot.slot, slot.generation});
+  if (elsewhere) {
+    passes_.Add(*elsewhere, order);
+    passes_.Start();
+  } else {
+    copier_->Copy(order);
+  }
   PENSTOCK_FAILPOINT("gpu.copy_ordered");
+}
+
+bool Gpu::LinkedTo(const cuda::Uuid& other) const {
+  return linked_ && std::find(linked_->begin(), linked_->end(), other) != linked_->end();
+}
+
+std::optional<HeldBatch> Gpu::HoldFor(uint32_t user, const Content& content) {
+  for (auto& [key, arena] : arenas_) {
+    if (key.user != user) continue;
+    if (const std::optional<DeviceSlotId> id = arena->slots.Hold(content))
+      return HeldBatch{.gpu = this, .arena = arena.get(), .id = *id};
+  }
+  return std::nullopt;
+}
+
+bool Gpu::Ready(const HeldBatch& batch) const { return batch.arena->slots.Ready(batch.id); }
+
+Gpu::Place Gpu::PlaceOf(const HeldBatch& batch) const {
+  const DevicePlace place = batch.arena->slots.PlaceOf(batch.id);
+  return {.slab = place.slab, .address = slabs_.at(place.slab).address, .offset = place.offset};
 }
 
 void Gpu::LetGo(DeviceArena& arena, DeviceSlotId id) {
@@ -292,7 +342,8 @@ GpuView Gpu::View() const {
           .context_bytes = facts.context_bytes,
           .copies = copies_done_,
           .copied_bytes = bytes_done_,
-          .copied_bytes_per_second = bytes_per_second_};
+          .copied_bytes_per_second = bytes_per_second_,
+          .copies_from_gpus = passes_done_};
 }
 
 // ---- Device reservations. ----

@@ -22,10 +22,9 @@
 #include "server/export/delivery.h"
 #include "server/export/device_grant.h"
 #include "server/export/device_slots.h"
+#include "server/export/passes.h"
 
 namespace penstock::exporting {
-
-class Gpu;
 
 // Sessions with equal keys share device slots: one user, one slot size, one kind of handle.
 struct DeviceArenaKey {
@@ -83,6 +82,7 @@ struct GpuView {
   uint32_t sessions = 0, slabs = 0;
   uint64_t slab_bytes = 0, slab_bytes_max = 0, context_bytes = 0;
   uint64_t copies = 0, copied_bytes = 0, copied_bytes_per_second = 0;
+  uint64_t copies_from_gpus = 0;  // of `copies`
 };
 
 class Gpu {
@@ -90,6 +90,7 @@ class Gpu {
   struct Options {
     uint64_t max_bytes = 0;  // for all slabs together
     DeviceSlots::Unheld unheld = DeviceSlots::Unheld::kCache;
+    FindElsewhere find_elsewhere = nullptr;
   };
   // `next_slab` returns slab numbers that are unique within this daemon.
   Gpu(const cuda::Uuid& uuid, Options options, std::unique_ptr<Copier> copier,
@@ -114,6 +115,22 @@ class Gpu {
   // Processes what the copier completed. False if there was nothing.
   bool Collect();
 
+  // Whether copies from that GPU are faster here than copies from the host.
+  bool LinkedTo(const cuda::Uuid& other) const;
+  // Holds the batch if it is here or on its way here.
+  std::optional<HeldBatch> HoldFor(uint32_t user, const Content& content);
+  struct Place {
+    uint32_t slab = 0;
+    cuda::SlabAddress address;
+    uint64_t offset = 0;
+  };
+  bool Ready(const HeldBatch& batch) const;
+  Place PlaceOf(const HeldBatch& batch) const;
+  void LetGo(DeviceArena& arena, DeviceSlotId id);
+  // Starts copies of batches that are complete on other GPUs now. Call when all GPUs have
+  // collected.
+  void StartPasses() { passes_.Start(); }
+
   // Call when the pool gives up the segment.
   void ForgetSegment(uint32_t segment);
   // Call when the peer's process is gone: its requests are answered with Unavailable, and slabs
@@ -136,6 +153,7 @@ class Gpu {
     DeviceArena* arena = nullptr;
     bool made = false;
     posix::Fd descriptor;
+    cuda::SlabAddress address;
     std::set<uint64_t> sent_to;  // peers whose processes may have it open
   };
   // A session that has reserved and waits for the slab with its slots.
@@ -159,7 +177,8 @@ class Gpu {
 
   std::optional<DeviceSlotId> Take(DeviceArena& arena, const FullSlot& slot);
   void StartCopy(DeviceArena& arena, DeviceSlotId id, const FullSlot& slot);
-  void LetGo(DeviceArena& arena, DeviceSlotId id);
+  void CopyDone(uint64_t id);
+  void NotPassed(uint64_t id);
   void GiveBack(DeviceArena& arena, uint32_t depth);
 
   const cuda::Uuid uuid_;
@@ -173,10 +192,12 @@ class Gpu {
   std::unordered_map<uint64_t, std::pair<DeviceArena*, DeviceSlotId>> copies_;  // under way
   uint64_t last_copy_ = 0;
   uint32_t reservations_ = 0;
-  uint64_t copies_done_ = 0, bytes_done_ = 0;
+  uint64_t copies_done_ = 0, bytes_done_ = 0, passes_done_ = 0;
+  std::optional<std::vector<cuda::Uuid>> linked_;  // known once there was a slab
   std::optional<base::TimePoint> sampled_;
   uint64_t bytes_sampled_ = 0, bytes_per_second_ = 0;
   std::unique_ptr<Copier> copier_;
+  Passes passes_;
 };
 
 }  // namespace penstock::exporting

@@ -54,10 +54,24 @@ absl::StatusOr<Gpu*> Gpus::Find(const cuda::Uuid& uuid) {
         absl::StrCat(kMaxGpus, " GPUs are in use or being tried; try again"));
   PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Copier> copier, options_.make_copier(uuid));
   auto gpu = std::make_unique<Gpu>(
-      uuid, Gpu::Options{.max_bytes = options_.max_bytes, .unheld = options_.unheld},
+      uuid,
+      Gpu::Options{.max_bytes = options_.max_bytes,
+                   .unheld = options_.unheld,
+                   .find_elsewhere =
+                       [this](const Gpu& to, uint32_t user, const Content& content) {
+                         return FindBatch(to, user, content);
+                       }},
       std::move(copier), [this] { return ++last_slab_; });
   watch_(gpu->event().get(), true);
   return (gpus_[uuid] = std::move(gpu)).get();
+}
+
+std::optional<HeldBatch> Gpus::FindBatch(const Gpu& to, uint32_t user, const Content& content) {
+  for (const auto& [uuid, gpu] : gpus_) {
+    if (gpu.get() == &to || !to.LinkedTo(uuid)) continue;
+    if (std::optional<HeldBatch> held = gpu->HoldFor(user, content)) return held;
+  }
+  return std::nullopt;
 }
 
 void Gpus::Refused(const cuda::Uuid& uuid, const absl::Status& why) {
@@ -68,6 +82,7 @@ void Gpus::Refused(const cuda::Uuid& uuid, const absl::Status& why) {
 bool Gpus::Collect() {
   bool busy = false;
   for (const auto& [uuid, gpu] : gpus_) busy |= gpu->Collect();
+  for (const auto& [uuid, gpu] : gpus_) gpu->StartPasses();
   if (busy) DropUnused();
   return busy;
 }

@@ -63,6 +63,7 @@ class Gpus {
   std::vector<GpuView> View() const;
 
  private:
+  std::optional<HeldBatch> FindBatch(const Gpu& to, uint32_t user, const Content& content);
   absl::StatusOr<Gpu*> Find(const cuda::Uuid& uuid);
   void Refused(const cuda::Uuid& uuid, const absl::Status& why);
   void DropUnused();

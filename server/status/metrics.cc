@@ -257,6 +257,8 @@ void Gpus(const Snapshot& snapshot, Families& out) {
   each(MetricType::kCounter, "gpu_copies_total", "Batches copied to this GPU.", &GpuFacts::copies);
   each(MetricType::kCounter, "gpu_copied_bytes_total", "Bytes copied to this GPU.",
        &GpuFacts::copied_bytes);
+  each(MetricType::kCounter, "gpu_copies_from_gpus_total",
+       "Batches copied to this GPU from another, over NVLink.", &GpuFacts::copies_from_gpus);
 }
 
 // The first users keep their own series, so that no counter ever decreases.

@@ -57,7 +57,7 @@ struct GpuFacts {
   bool serving = false;
   uint32_t sessions = 0, batches_ahead = 0;
   uint64_t slab_bytes = 0, slab_bytes_max = 0, context_bytes = 0;
-  uint64_t copies = 0, copied_bytes = 0;
+  uint64_t copies = 0, copied_bytes = 0, copies_from_gpus = 0;
 };
 
 // What a user holds, and what was done for it since the start.

@@ -117,7 +117,8 @@ void AddGpu(const feed::GpuInfo& gpu, status::Snapshot& snapshot) {
                            .slab_bytes_max = gpu.view.slab_bytes_max,
                            .context_bytes = gpu.view.context_bytes,
                            .copies = gpu.view.copies,
-                           .copied_bytes = gpu.view.copied_bytes});
+                           .copied_bytes = gpu.view.copied_bytes,
+                           .copies_from_gpus = gpu.view.copies_from_gpus});
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ void Fill(const feed::GpuInfo& info, v1::GpuStatus& gpu) {
   gpu.set_copies(info.view.copies);
   gpu.set_copied_bytes(info.view.copied_bytes);
   gpu.set_copied_bytes_per_second(info.view.copied_bytes_per_second);
+  gpu.set_copies_from_gpus(info.view.copies_from_gpus);
   gpu.set_batches_ahead(info.batches_ahead);
 }
 

@@ -36,13 +36,19 @@ class FakeCopier final : public Copier {
     copies.push_back(order);
     ++copies_asked;
   }
+  void Pass(const PassOrder& order) override {
+    passes.push_back(order);
+    ++passes_asked;
+  }
   void Poison(uint32_t slab, uint64_t offset, uint64_t bytes) override {
     std::fill_n(slabs.at(slab).data() + offset, bytes, kPoison);
   }
   Done Collect() override { return std::exchange(done_, {}); }
   const posix::Fd& event() const override { return event_; }
   absl::Status status() const override { return failure; }
-  CopierFacts facts() const override { return {.name = "Fake GPU", .context_bytes = 525u << 20}; }
+  CopierFacts facts() const override {
+    return {.name = "Fake GPU", .context_bytes = 525u << 20, .linked = linked};
+  }
 
   // Completes the oldest requested slab, or fails it with `status`.
   void CompleteSlab(const absl::Status& status = absl::OkStatus()) {
@@ -55,6 +61,7 @@ class FakeCopier final : public Copier {
       slab.resize(order.bytes);
       std::copy(order.canary.begin(), order.canary.end(), slab.end() - kCanaryHeadroom);
       std::memcpy(result.ipc.data(), &order.slab, sizeof(order.slab));
+      result.address = {.kind = order.kind, .data = slab.data(), .bytes = order.bytes};
       if (order.kind == cuda::HandleKind::kVmm)
         result.descriptor = *posix::MakeMemory("slab", order.bytes);
     }
@@ -73,6 +80,20 @@ class FakeCopier final : public Copier {
     }
   }
 
+  // Completes the oldest copy from another GPU, or says that it cannot be made.
+  void CompletePass(bool can = true) {
+    const PassOrder order = passes.front();
+    passes.pop_front();
+    if (can) {
+      std::memcpy(slabs.at(order.slab).data() + order.slab_offset,
+                  order.from.data + order.from_offset, order.bytes);
+      done_.copies.push_back(order.id);
+    } else {
+      done_.not_passed.push_back(order.id);
+    }
+    posix::NotifyEvent(event_);
+  }
+
   bool slabs_by_hand = false;  // only CompleteSlab makes slabs
   absl::Status refuse_slabs;   // if not OK, requests for slabs fail with it
   absl::Status failure;        // if not OK, nothing completes any more
@@ -80,8 +101,10 @@ class FakeCopier final : public Copier {
   std::vector<uint32_t> freed;
   std::map<uint32_t, std::vector<std::byte>> slabs;
   std::map<uint32_t, posix::Mapping> segments;
+  std::vector<cuda::Uuid> linked;
   std::deque<CopyOrder> copies;  // requested but not yet made
-  size_t copies_asked = 0, slabs_done = 0;
+  std::deque<PassOrder> passes;
+  size_t copies_asked = 0, passes_asked = 0, slabs_done = 0;
 
  private:
   const posix::Fd event_ = *posix::MakeEvent();

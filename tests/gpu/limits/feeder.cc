@@ -1,4 +1,4 @@
-#include "tests/gpu/feeder.h"
+#include "tests/gpu/limits/feeder.h"
 
 #include <chrono>
 

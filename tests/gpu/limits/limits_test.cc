@@ -6,22 +6,19 @@
 // other are already decoded in the pool, because a session holds them all and never takes one, so
 // that only copies limit it. One lane of IPC sessions and one of VMM sessions take each feed. These
 // lanes share no device memory, so every batch is copied twice.
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/cuda/registration.h"
 #include "tests/gpu/delivery.h"
-#include "tests/gpu/feeder.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/kernels.h"
+#include "tests/gpu/limits/feeder.h"
+#include "tests/gpu/limits/measuring.h"
 #include "tests/support/programs/daemon_process.h"
 
 namespace penstock::gpu {
@@ -33,7 +30,6 @@ using std::chrono::steady_clock;
 using testing::DaemonProcess;
 
 constexpr double kComputeGoal = 0.99, kCopyGoal = 0.95;
-constexpr double kKernelSeconds = 0.0002;
 constexpr int kRounds = 5;
 constexpr auto kWindow = milliseconds(800);
 constexpr auto kUntilQuiet = milliseconds(300);
@@ -46,78 +42,6 @@ constexpr uint32_t kAhead = 8;
 constexpr size_t kSessionsInALane = 8;
 
 uint64_t ImageBytes() { return uint64_t{kBatch} * kSide * kSide * 3; }
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-void PrintRow(const std::string& what, const std::string& figure, const std::string& ceiling,
-              double ratio, double goal) {
-  std::printf("| %s | %s | %s | %.3f | >= %.2f | %s |\n", what.c_str(), figure.c_str(),
-              ceiling.c_str(), ratio, goal, ratio >= goal ? "reached" : "MISSED");
-}
-
-// Runs kernels with a fixed amount of work in sequence.
-class Computing {
- public:
-  Computing() {
-    for (int i = 0; i < 3; ++i) {  // the first ones load the module and raise the clock rate
-      const double seconds = 1 / PerSecond(milliseconds(200));
-      rounds_ = static_cast<uint32_t>(rounds_ * kKernelSeconds / seconds);
-    }
-  }
-  double PerSecond(steady_clock::duration window) {
-    constexpr int kTogether = 50;
-    constexpr size_t kAhead = 4;  // deep enough that the GPU never waits for this thread
-    std::deque<cuda::Event> events;
-    uint64_t kernels = 0;
-    EXPECT_OK(watch_.Start(stream_.get()));
-    for (const auto end = steady_clock::now() + window; steady_clock::now() < end;) {
-      for (int i = 0; i < kTogether; ++i)
-        gpu::Compute(rounds_, reinterpret_cast<float*>(spare_.data()), stream_.get());
-      kernels += kTogether;
-      events.push_back(Must(cuda::Event::Make()));
-      EXPECT_OK(events.back().Record(stream_.get()));
-      if (events.size() <= kAhead) continue;
-      EXPECT_OK(events.front().Wait());
-      events.pop_front();
-    }
-    EXPECT_OK(watch_.Stop(stream_.get()));
-    const double seconds = Must(watch_.Seconds());
-    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-    return static_cast<double>(kernels) / seconds;
-  }
-
- private:
-  uint32_t rounds_ = 1000;
-  cuda::DeviceMemory spare_ = Must(cuda::DeviceMemory::Make(256));
-  cuda::Stream stream_ = Must(cuda::Stream::Make());
-  cuda::Stopwatch watch_ = Must(cuda::Stopwatch::Make());
-};
-
-// Runs plain pinned copies in sequence.
-class PlainCopies {
- public:
-  explicit PlainCopies(uint64_t bytes)
-      : from_(Must(cuda::PinnedMemory::Make(bytes))), to_(Must(cuda::DeviceMemory::Make(bytes))) {
-    std::fill_n(from_.data(), bytes, std::byte{1});
-  }
-  double BytesPerSecond() {
-    constexpr int kCopies = 100;
-    EXPECT_OK(watch_.Start(stream_.get()));
-    for (int i = 0; i < kCopies; ++i)
-      EXPECT_OK(cuda::CopyToDevice(to_.data(), from_.data(), from_.bytes(), stream_.get()));
-    EXPECT_OK(watch_.Stop(stream_.get()));
-    return kCopies * static_cast<double>(from_.bytes()) / Must(watch_.Seconds());
-  }
-
- private:
-  cuda::PinnedMemory from_;
-  cuda::DeviceMemory to_;
-  cuda::Stream stream_ = Must(cuda::Stream::Make());
-  cuda::Stopwatch watch_ = Must(cuda::Stopwatch::Make());
-};
 
 // Figures measured while one kind of feed ran, one value per round.
 struct Fed {
