@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/cuda/registration.h"
 #include "tests/gpu/delivery.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/kernels.h"
@@ -206,25 +207,18 @@ double Median(std::vector<double>& values) {
 // A delivery is a launch and a write to the control page. This makes both, and nothing else.
 class BareDelivery {
  public:
-  BareDelivery() {
-    EXPECT_EQ(cudaMallocHost(&word_, 4096), cudaSuccess);
-    EXPECT_EQ(cudaMalloc(&spare_, 256), cudaSuccess);
-  }
-  ~BareDelivery() {
-    cudaFreeHost(word_);
-    cudaFree(spare_);
-  }
   double Microseconds(void* stream) {
     const auto begin = steady_clock::now();
-    gpu::Compute(1, spare_, stream);
-    EXPECT_OK(cuda::WriteWhenReached(stream, word_, reinterpret_cast<uint64_t>(word_), ++value_,
+    Compute(1, reinterpret_cast<float*>(spare_.data()), stream);
+    EXPECT_OK(cuda::WriteWhenReached(stream, reinterpret_cast<uint64_t*>(word_.data()),
+                                     reinterpret_cast<uint64_t>(word_.data()), ++value_,
                                      /*stream_memory_ops=*/true));
     return gpu::Microseconds(steady_clock::now() - begin);
   }
 
  private:
-  uint64_t* word_ = nullptr;
-  float* spare_ = nullptr;
+  cuda::PinnedMemory word_ = Must(cuda::PinnedMemory::Make(4096));
+  cuda::DeviceMemory spare_ = Must(cuda::DeviceMemory::Make(256));
   uint64_t value_ = 0;
 };
 
