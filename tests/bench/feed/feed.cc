@@ -1,6 +1,6 @@
 // feed: a whole daemon that feeds one idle trainer, compared with the same number of processes that
-// only decode the same samples. feed_shards.cc compares tar shards with folders, feed_rows.cc and
-// feed_kept.cc compare stored and kept rows with memcpy.
+// only decode the same samples. feed_shared.cc compares eight trainers with one, feed_shards.cc tar
+// shards with folders, feed_rows.cc and feed_kept.cc stored and kept rows with memcpy.
 #include <algorithm>
 #include <set>
 
@@ -10,6 +10,7 @@
 #include "tests/bench/feed/feed_kept.h"
 #include "tests/bench/feed/feed_rows.h"
 #include "tests/bench/feed/feed_shards.h"
+#include "tests/bench/feed/feed_shared.h"
 #include "tests/bench/harness/interrupt.h"
 #include "tests/bench/harness/measure.h"
 #include "tests/bench/photographs.h"
@@ -100,6 +101,7 @@ absl::StatusOr<Result> RunFeed(const Arguments& arguments) {
   }
   const ShardRuns shards = {
       .workers = std::max(1u, cores - 1), .samples = extents.samples, .rounds = extents.rounds};
+  PENSTOCK_RETURN_IF_ERROR(FeedShared(photographs, arguments.extent, result));
   PENSTOCK_RETURN_IF_ERROR(FeedKept(photographs, arguments.extent, result));
   PENSTOCK_RETURN_IF_ERROR(FeedShards(photographs, shards, result));
   PENSTOCK_RETURN_IF_ERROR(FeedRows(arguments.extent, result));
