@@ -60,17 +60,27 @@ AcStep Joined(AcStep first, const AcStep& second) {
   return first;
 }
 
-AcSkip MakeSkip(const Word* words, uint32_t index) {
-  int length = 0;
-  int advance = 0;
-  while (length < AcTable::kBits && advance < DCTSIZE2) {
-    const Word word = words[Rest(index, length)];
-    if (word.length == 0 || length + word.length > AcTable::kBits) break;
-    length += word.length + SizeOf(word);
-    advance += AdvanceOf(word.symbol);
+// The words that fit in fewer bits than an index are found first: those of an index are its first
+// word and those of the bits behind that. `skips` has space for every index.
+void MakeSkips(const Word* words, AcSkip* skips) {
+  // The skips of `count` bits begin at 1 << count.
+  AcSkip by_count[2 * kAcEntries] = {};
+  for (int count = 1; count <= AcTable::kBits; ++count) {
+    for (uint32_t bits = 0; bits < 1u << count; ++bits) {
+      const Word word = words[bits << (AcTable::kBits - count)];
+      if (word.length == 0 || word.length > count) continue;
+      AcSkip& skip = by_count[(1u << count) + bits];
+      skip = {static_cast<uint8_t>(word.length + SizeOf(word)), AdvanceOf(word.symbol)};
+      if (skip.length >= count || skip.advance == kEndOfBlock) continue;
+      const int left = count - skip.length;
+      const AcSkip behind = by_count[(1u << left) + (bits & ((1u << left) - 1))];
+      skip.length = static_cast<uint8_t>(skip.length + behind.length);
+      skip.advance = static_cast<uint8_t>(std::min(skip.advance + behind.advance, 255));
+    }
   }
-  if (length == 0) return {.length = 0, .advance = kEndOfBlock};
-  return {static_cast<uint8_t>(length), static_cast<uint8_t>(advance)};
+  std::copy_n(by_count + kAcEntries, kAcEntries, skips);
+  for (uint32_t index = 0; index < kAcEntries; ++index)
+    if (skips[index].length == 0) skips[index].advance = kEndOfBlock;
 }
 
 }  // namespace
@@ -114,8 +124,8 @@ void AcTable::Assign(const JHUFF_TBL& table) {
   }
   for (uint32_t index = 0; index < kAcEntries; ++index) {
     steps_[index] = Joined(singles[index], singles[Rest(index, singles[index].length)]);
-    skips_[index] = MakeSkip(words, index);
   }
+  MakeSkips(words, skips_);
 }
 
 }  // namespace penstock::decode

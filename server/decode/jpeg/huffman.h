@@ -99,7 +99,7 @@ static_assert(sizeof(AcStep) == 8);
 // All coefficients whose words fit in a scan's next bits, for blocks that are skipped.
 struct AcSkip {
   uint8_t length;   // in bits, including the last one's value; 0: not even one word fits
-  uint8_t advance;  // sum over all of them
+  uint8_t advance;  // sum over all of them, at most 255
 };
 
 // Decodes AC coefficients. The symbol of a word is a run of zeros and a size.

@@ -1,6 +1,11 @@
 #include "server/decode/jpeg/scan_bytes.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace penstock::decode {
@@ -9,17 +14,48 @@ namespace {
 constexpr uint8_t kMarkerByte = 0xFF;
 constexpr uint8_t kFirstRestart = 0xD0;
 
-// Copies `from` up to the first 0xFF, but at most `room` bytes; returns the number of bytes. Runs
-// are short (300 bytes in ImageNet's photographs), so copying word by word beats memchr and memcpy.
+#ifdef __SSE2__
+// The bytes of a vector that are 0xFF, a bit each.
+struct Piece {
+  static constexpr size_t kBytes = 16;
+  explicit Piece(const uint8_t* from)
+      : bytes(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))) {}
+  void CopyTo(uint8_t* to) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes); }
+  uint32_t Markers() const {
+    return static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(-1))));
+  }
+  static size_t First(uint32_t markers) { return static_cast<size_t>(std::countr_zero(markers)); }
+  __m128i bytes;
+};
+#else
+// The same without vectors. The lowest bit is exact.
+struct Piece {
+  static constexpr size_t kBytes = 8;
+  explicit Piece(const uint8_t* from) { std::memcpy(&bytes, from, sizeof(bytes)); }
+  void CopyTo(uint8_t* to) const { std::memcpy(to, &bytes, sizeof(bytes)); }
+  uint64_t Markers() const {
+    constexpr uint64_t kOnes = 0x0101010101010101;
+    const uint64_t first_lowest =
+        std::endian::native == std::endian::little ? ~bytes : ~__builtin_bswap64(bytes);
+    return (first_lowest - kOnes) & ~first_lowest & (kOnes << 7);
+  }
+  static size_t First(uint64_t markers) {
+    return static_cast<size_t>(std::countr_zero(markers)) / 8;
+  }
+  uint64_t bytes;
+};
+#endif
+
+// Copies `from` up to the first 0xFF, but at most `headroom` bytes; returns the number of bytes.
+// Runs are short (300 bytes in ImageNet's photographs), so this beats memchr and memcpy. It may
+// write up to a piece more than it returns, within `headroom`.
 size_t CopyToMarkerByte(std::span<const uint8_t> from, size_t headroom, uint8_t* to) {
   const size_t size = std::min(from.size(), headroom);
   size_t copied = 0;
-  for (uint64_t word; copied + sizeof(word) <= size; copied += sizeof(word)) {
-    std::memcpy(&word, from.data() + copied, sizeof(word));
-    const uint64_t zero_where_marker = ~word;
-    constexpr uint64_t kOnes = 0x0101010101010101;
-    if (((zero_where_marker - kOnes) & word & (kOnes << 7)) != 0) break;
-    std::memcpy(to + copied, &word, sizeof(word));
+  for (; copied + Piece::kBytes <= size; copied += Piece::kBytes) {
+    const Piece piece(from.data() + copied);
+    piece.CopyTo(to + copied);
+    if (const auto markers = piece.Markers(); markers != 0) return copied + Piece::First(markers);
   }
   for (; copied < size && from[copied] != kMarkerByte; ++copied) to[copied] = from[copied];
   return copied;
