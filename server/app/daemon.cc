@@ -121,6 +121,7 @@ absl::Status Daemon::MakeCatalog() {
   PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
   kept_rows_ = std::make_shared<kept::KeptRowStore>(KeptRowsOptions(options_.config));
+  kept_images_ = std::make_shared<kept::KeptRowStore>(KeptImagesOptions(options_.config));
   catalog.kept_rows = kept_rows_;
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   indexers_ =
@@ -153,6 +154,7 @@ absl::Status Daemon::StartRunner() {
   engine.workers.start_when_needed = options_.private_daemon;
   engine.checkpoints = checkpoints_;
   if (KeepsRows(options_.config)) engine.kept_rows = kept_rows_;
+  if (options_.config.cache().decoded_bytes() > 0) engine.kept_images = kept_images_;
   engine.row_keepers = engine.row_copiers.count;
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
@@ -206,6 +208,7 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
                          .server = *server_,
                          .checkpoints = *checkpoints_,
                          .kept_rows = *kept_rows_,
+                         .kept_images = *kept_images_,
                          .workers_are_sandboxed = sandbox_.filters_calls},
       rpc.max_connections, [this] { return ready(); }, started_);
   return absl::OkStatus();

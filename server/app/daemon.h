@@ -103,8 +103,9 @@ class Daemon {
   SandboxSummary sandbox_;
   DeferredSender deferred_sender_;
   Canary canary_;
-  std::shared_ptr<indexer::Indexers> indexers_;    // shared with open datasets
-  std::shared_ptr<kept::KeptRowStore> kept_rows_;  // shared with catalogue and runner
+  std::shared_ptr<indexer::Indexers> indexers_;      // shared with open datasets
+  std::shared_ptr<kept::KeptRowStore> kept_rows_;    // shared with catalogue and runner
+  std::shared_ptr<kept::KeptRowStore> kept_images_;  // shared with the runner
   std::unique_ptr<Catalog> catalog_;
   std::shared_ptr<checkpoints::CheckpointStore> checkpoints_;  // shared with the runner
   std::optional<checkpoints::CheckpointFiles> checkpoint_files_;

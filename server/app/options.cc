@@ -159,6 +159,10 @@ kept::KeptRowStore::Options KeptRowsOptions(const config::v1::Config& config) {
           .folder_max = config.cache().folder_max_bytes()};
 }
 
+kept::KeptRowStore::Options KeptImagesOptions(const config::v1::Config& config) {
+  return {.memory = config.cache().decoded_bytes()};
+}
+
 bool KeepsRows(const config::v1::Config& config) {
   return config.cache().memory_bytes() > 0 || !config.cache().folder().empty();
 }

@@ -30,6 +30,7 @@ indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
                                       const posix::Machine& machine);
 
 kept::KeptRowStore::Options KeptRowsOptions(const config::v1::Config& config);
+kept::KeptRowStore::Options KeptImagesOptions(const config::v1::Config& config);
 bool KeepsRows(const config::v1::Config& config);
 
 feed::Engine::Options EngineOptions(const config::v1::Config& config,

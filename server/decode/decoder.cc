@@ -1,8 +1,12 @@
 #include "server/decode/decoder.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
+#include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "server/augment/recipe/targets.h"
 #include "server/decode/core/exif.h"
@@ -49,11 +53,13 @@ Decoder::~Decoder() = default;
 
 void Decoder::UseCheckpoints(CheckpointRoom* room) { state_->jpeg.UseCheckpoints(room); }
 
+void Decoder::UseImageRoom(ImageRoom* room) { state_->image_room = room; }
+
 Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                          std::span<std::byte> row) {
   PENSTOCK_CHECK(row.size() == RowBytes(spec));
   try {
-    if (Fault fault = state_->ReadHeader(file, spec.exif); fault != Fault::kNone) return fault;
+    if (Fault fault = state_->Open(file, spec.exif); fault != Fault::kNone) return fault;
     return state_->DecodeRow(spec, key, row);
   } catch (const std::bad_alloc&) {
     return Fault::kTooManyPixels;  // exceeds the memory allowed for one sample
@@ -106,6 +112,27 @@ Fault Decoder::State::ReadHeader(std::span<const std::byte> file, Exif exif) {
   oriented.Set(*reader, orientation);
   reader = &oriented;
   return Fault::kNone;
+}
+
+Fault Decoder::State::Open(std::span<const std::byte> file, Exif exif) {
+  if (Fault fault = ReadHeader(file, exif); fault != Fault::kNone) return fault;
+  return image_room == nullptr ? Fault::kNone : DecodeToRoom();
+}
+
+// From then on, the row is made of the file in the room.
+Fault Decoder::State::DecodeToRoom() {
+  ImageRoom& image = *std::exchange(image_room, nullptr);
+  const uint32_t width = reader->width(), height = reader->height();
+  const std::string header = absl::StrCat("P6\n", width, " ", height, "\n255\n");
+  const uint64_t bytes = header.size() + uint64_t{3} * width * height;
+  if (bytes > image.room.size() || bytes > limits.max_bytes) return Fault::kNone;
+  std::memcpy(image.room.data(), header.data(), header.size());
+  auto* const pixels = reinterpret_cast<uint8_t*>(image.room.data() + header.size());
+  const Fault fault = DecodePart(Color::kRgb, {0, 0, width, height}, {pixels, width, height, 3});
+  if (fault != Fault::kNone) return fault;
+  image.bytes = bytes;
+  reader = &netpbm;
+  return netpbm.ReadHeader(image.room.first(bytes));
 }
 
 ImageReader* Decoder::State::ReaderFor(Kind kind) {

@@ -10,6 +10,7 @@
 
 #include "common/base/fault.h"
 #include "server/decode/core/checkpoint_room.h"
+#include "server/decode/core/image_room.h"
 #include "server/decode/core/spec.h"
 #include "server/decode/core/target_row.h"
 
@@ -23,6 +24,10 @@ class Decoder {
   // Where the checkpoints of the file that is decoded next are, and are to be left; null: nowhere.
   // **Requires**: `room` lives until then.
   void UseCheckpoints(CheckpointRoom* room);
+
+  // Where the next file's image is to be left; null: nowhere. It is then decoded as a whole, with
+  // the same rows and faults as otherwise. **Requires**: `room` lives until then.
+  void UseImageRoom(ImageRoom* room);
 
   // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, followed by
   // spec.recipe. **Requires**: Validate(spec).

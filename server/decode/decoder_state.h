@@ -41,6 +41,8 @@ struct Decoder::State {
         targets(&runner) {}
 
   Fault ReadHeader(std::span<const std::byte> file, Exif exif);
+  Fault Open(std::span<const std::byte> file, Exif exif);  // header, and image_room
+  Fault DecodeToRoom();
   ImageReader* ReaderFor(Kind kind);
   Fault DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
   Fault DecodeResized(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
@@ -74,7 +76,8 @@ struct Decoder::State {
   NetpbmReader netpbm;
   TiffReader tiff;
   OrientedReader oriented;
-  ImageReader* reader = nullptr;  // for the current file
+  ImageReader* reader = nullptr;    // for the current file
+  ImageRoom* image_room = nullptr;  // of the next file
   Resampler resampler;
   base::AlignedBuffer staging;
   uint8_t* rows[kRowsAtOnce];           // in staging, as written by the reader

@@ -26,8 +26,7 @@ Fault Decoder::DecodeRows(std::span<const std::byte> file, std::span<const Wante
   PENSTOCK_CHECK(!wanted.empty());
   if (wanted.size() > 1) {
     try {
-      if (Fault fault = state_->ReadHeader(file, wanted.front().spec->exif);
-          fault != Fault::kNone) {
+      if (Fault fault = state_->Open(file, wanted.front().spec->exif); fault != Fault::kNone) {
         return fault;
       }
       return state_->DecodeTogether(wanted);

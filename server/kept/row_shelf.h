@@ -28,6 +28,7 @@ class RowShelf {
 
   // Where the sample's row is kept, if it is.
   std::optional<Medium> Find(uint64_t sample) const;
+  std::optional<uint64_t> BytesOf(uint64_t sample) const;
   // Whether Put would keep a row of this size.
   bool HasRoomFor(uint64_t bytes) const;
 

@@ -8,6 +8,9 @@ namespace penstock::kept {
 
 RowShelf::~RowShelf() { store_->Close(entry_); }
 std::optional<Medium> RowShelf::Find(uint64_t sample) const { return store_->Find(entry_, sample); }
+std::optional<uint64_t> RowShelf::BytesOf(uint64_t sample) const {
+  return store_->FindBytes(entry_, sample);
+}
 bool RowShelf::HasRoomFor(uint64_t bytes) const { return store_->HasRoomFor(entry_, bytes); }
 bool RowShelf::Take(uint64_t sample, const RowParts& parts) const {
   return store_->Take(entry_, sample, parts);
@@ -53,6 +56,12 @@ std::optional<Medium> KeptRowStore::Find(RowEntry& entry, uint64_t sample) const
   const base::MutexLock lock(mutex_);
   const std::shared_ptr<const KeptRow> row = RowOf(entry, sample);
   return row == nullptr ? std::nullopt : std::optional<Medium>(row->medium());
+}
+
+std::optional<uint64_t> KeptRowStore::FindBytes(RowEntry& entry, uint64_t sample) const {
+  const base::MutexLock lock(mutex_);
+  const std::shared_ptr<const KeptRow> row = RowOf(entry, sample);
+  return row == nullptr ? std::nullopt : std::optional<uint64_t>(row->bytes());
 }
 
 bool KeptRowStore::Take(RowEntry& entry, uint64_t sample, const RowParts& parts) {

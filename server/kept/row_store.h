@@ -74,6 +74,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
  private:
   friend class RowShelf;
   std::optional<Medium> Find(RowEntry& entry, uint64_t sample) const;
+  std::optional<uint64_t> FindBytes(RowEntry& entry, uint64_t sample) const;
   bool HasRoomFor(RowEntry& entry, uint64_t bytes);
   bool Take(RowEntry& entry, uint64_t sample, const RowParts& parts);
   void Put(RowEntry& entry, uint64_t sample, const RowParts& parts);

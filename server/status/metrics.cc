@@ -88,6 +88,19 @@ void KeptRows(const KeptRowsFacts& kept, Families& out) {
               static_cast<double>(kept.wrong));
 }
 
+void KeptImages(const KeptRowsFacts& kept, Families& out) {
+  out.Gauge("kept_image_bytes", "Memory in use for decoded images (cache.decoded).",
+            static_cast<double>(kept.bytes));
+  out.Gauge("kept_image_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
+  out.Counter("kept_images_served_total", "Images copied from kept ones instead of decoded.",
+              static_cast<double>(kept.served));
+  out.Counter("kept_images_refused_total",
+              "Images decoded as a whole but not kept: no room, or cheap to decode.",
+              static_cast<double>(kept.refused));
+  out.Counter("kept_images_wrong_total", "Kept images that were wrong; decoded again.",
+              static_cast<double>(kept.wrong));
+}
+
 void Pool(const Snapshot& snapshot, Families& out) {
   out.Gauge("pool_segments", "Memory segments of the pool.", snapshot.segments);
   out.Gauge("pool_segment_bytes", "Total size of all segments.",
@@ -363,6 +376,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
   Pool(facts, out);
   Checkpoints(facts.checkpoints, out);
   KeptRows(facts.kept_rows, out);
+  KeptImages(facts.kept_images, out);
   Workers(facts, out);
   if (snapshot != nullptr) {
     Sessions(*snapshot, out);

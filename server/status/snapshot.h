@@ -116,7 +116,7 @@ struct CheckpointFacts {
   uint64_t asked = 0, found = 0, refused = 0;
 };
 
-// Finished rows that are kept.
+// Finished rows that are kept, or decoded images, which are not in a folder.
 struct KeptRowsFacts {
   uint64_t bytes = 0, max_bytes = 0;
   uint64_t folder_bytes = 0, folder_max_bytes = 0;
@@ -135,7 +135,7 @@ struct Facts {
   bool workers_are_sandboxed = true;
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   CheckpointFacts checkpoints = {};
-  KeptRowsFacts kept_rows = {};
+  KeptRowsFacts kept_rows = {}, kept_images = {};
   base::Duration since_last_pass{};  // time since the runner's last loop
   ProcessFacts process = {};
   // By method and reason, and by method; bounded by the number of methods.

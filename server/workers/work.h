@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "common/base/status.h"
 #include "server/checkpoints/shelf.h"
 #include "server/decode/core/spec.h"
+#include "server/kept/image_shelf.h"
 #include "server/source/core/dataset.h"
 
 namespace penstock::workers {
@@ -39,6 +41,7 @@ struct WorkItem {
   std::optional<uint64_t> size_offset = {};  // in the segment, of the image's height and width
   // Where the image's checkpoints are kept; null: nowhere. Must live as long as `dataset`.
   checkpoints::CheckpointShelf* shelf = nullptr;
+  std::shared_ptr<kept::ImageShelf> images = {};  // where it is kept decoded; null: nowhere
   // The fields: the first row of each block of the selection, which the queue's reader fills, or a
   // worker if they are packed in the sample. A run's other rows follow directly. A worker moves
   // those that are targets (Selection::targets), and fills masks.

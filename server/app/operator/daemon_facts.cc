@@ -17,6 +17,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
   if (at_door.bad_handshake > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_handshake;
   const checkpoints::CheckpointStore::Counts kept = parts_.checkpoints.counts();
   const kept::KeptRowStore::Counts rows = parts_.kept_rows.counts();
+  const kept::KeptRowStore::Counts images = parts_.kept_images.counts();
   return {.version = kVersion,
           .protocol_version = shm::kProtocolVersion,
           .uptime = now - started_,
@@ -42,6 +43,11 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
                         .served = rows.served,
                         .refused = rows.refused,
                         .wrong = rows.wrong},
+          .kept_images = {.bytes = images.bytes,
+                          .max_bytes = parts_.kept_images.max_bytes(kept::Medium::kMemory),
+                          .served = images.served,
+                          .refused = images.refused,
+                          .wrong = images.wrong},
           .since_last_pass = now - std::max(vitals.ticked, started_),
           .process = status::ReadProcessFacts(),
           .refused = std::move(audited.refused),

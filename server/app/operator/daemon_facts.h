@@ -28,6 +28,7 @@ class DaemonFacts {
     const rpc::Server& server;
     const checkpoints::CheckpointStore& checkpoints;
     const kept::KeptRowStore& kept_rows;
+    const kept::KeptRowStore& kept_images;
     bool workers_are_sandboxed = true;
   };
   // `is_ready`: a canary batch came through.

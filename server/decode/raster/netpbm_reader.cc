@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "server/decode/core/bytes.h"
@@ -69,6 +70,12 @@ void PutGray(uint8_t value, uint8_t* pixel) {
   pixel[3] = 255;
 }
 
+// A load of four bytes takes one more than the pixel has, so the last pixel is copied alone.
+void CopyRgb(const std::byte* from, uint32_t pixels, uint8_t* rgbx) {
+  for (; pixels > 1; --pixels, from += 3, rgbx += 4) std::memcpy(rgbx, from, 4);
+  std::memcpy(rgbx, from, 3);
+}
+
 }  // namespace
 
 Fault NetpbmReader::ParseHeader(std::span<const std::byte> file) {
@@ -98,6 +105,25 @@ uint8_t NetpbmReader::Scaled(uint32_t value) const {
   return static_cast<uint8_t>(std::min(scaled, 255.0));
 }
 
+Fault NetpbmReader::CheckSize(std::span<const std::byte> data, size_t pixel_bytes) const {
+  return data.size() / pixel_bytes / width() < height() ? Fault::kTruncated : Fault::kNone;
+}
+
+Fault NetpbmReader::Begin(const Box& window) {
+  if (!IsPlainRgb()) return WholeReader::Begin(window);
+  SetWindow(window);
+  return CheckSize(file().subspan(data_at_), 3);
+}
+
+Fault NetpbmReader::ReadRows(std::span<uint8_t* const> rows) {
+  if (!IsPlainRgb()) return WholeReader::ReadRows(rows);
+  for (uint8_t* row : rows) {
+    const size_t at = (size_t{NextRow()} * width() + window().x) * 3;
+    CopyRgb(file().data() + data_at_ + at, window().width, row);
+  }
+  return Fault::kNone;
+}
+
 Fault NetpbmReader::Decode(std::span<const std::byte> file, Pixels& pixels) {
   const std::span<const std::byte> data = file.subspan(data_at_);
   if (letter_ <= '3') return DecodePlain(data, pixels);
@@ -122,7 +148,7 @@ Fault NetpbmReader::DecodeBits(std::span<const std::byte> data, Pixels& pixels) 
 Fault NetpbmReader::DecodeValues(std::span<const std::byte> data, Pixels& pixels) const {
   const size_t bytes = most_ > 255 ? 2 : 1;
   const size_t pixel_bytes = bytes * channels();
-  if (data.size() / pixel_bytes / width() < height()) return Fault::kTruncated;
+  if (Fault fault = CheckSize(data, pixel_bytes); fault != Fault::kNone) return fault;
   size_t at = 0;
   for (uint32_t y = 0; y < height(); ++y) {
     uint8_t* pixel = pixels.row(y);

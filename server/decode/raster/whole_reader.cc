@@ -14,15 +14,14 @@ Fault WholeReader::ReadHeader(std::span<const std::byte> file) {
 }
 
 Fault WholeReader::Begin(const Box& window) {
-  window_ = window;
-  next_row_ = 0;
+  SetWindow(window);
   pixels_.Reset(width_, height_);
   return Decode(file_, pixels_);
 }
 
 Fault WholeReader::ReadRows(std::span<uint8_t* const> rows) {
   for (uint8_t* row : rows) {
-    const uint8_t* from = pixels_.row(window_.y + next_row_++) + size_t{4} * window_.x;
+    const uint8_t* from = pixels_.row(NextRow()) + size_t{4} * window_.x;
     std::memcpy(row, from, row_bytes());
   }
   return Fault::kNone;

@@ -73,6 +73,7 @@ Engine::Engine(Options options, SendToPeer send)
                .drain = drain_,
                .checkpoints = options_.checkpoints.get(),
                .kept_rows = options_.kept_rows.get(),
+               .kept_images = options_.kept_images.get(),
                .hosts = &hosts_,
                .made = &python_filler_.batches()},
               options_.admission, std::move(send), [this] { return status(); }),

@@ -56,6 +56,7 @@ class Engine {
     std::optional<WorkerDemand::Options> auto_workers;
     std::shared_ptr<checkpoints::CheckpointStore> checkpoints = {};  // null: none are kept
     std::shared_ptr<kept::KeptRowStore> kept_rows = {};              // null: none are kept
+    std::shared_ptr<kept::KeptRowStore> kept_images = {};            // decoded; the same
     uint32_t row_keepers = 1;                                        // threads, if rows are kept
     uint32_t cores = 0;  // of the machine, only for words; 0: not known
     // Closes the connection of a host or a Python worker. Called on the runner's thread; must not

@@ -158,6 +158,13 @@ std::shared_ptr<Feed> SessionOpener::MakeFeed(const Opening& opening, FeedId id)
     feed->kept = parts_.kept_rows->Open({.user = request.user,
                                          .files = request.dataset->files,
                                          .rows = RowsFingerprint(feed->spec)});
+  if (parts_.kept_images != nullptr && feed->kept == nullptr && MayKeepImages(feed->spec)) {
+    std::shared_ptr<kept::RowShelf> shelf =
+        parts_.kept_images->Open({.user = request.user,
+                                  .files = request.dataset->files,
+                                  .rows = ImagesFingerprint(feed->spec)});
+    if (shelf != nullptr) feed->images = std::make_shared<kept::ImageShelf>(std::move(shelf));
+  }
   feed->account = parts_.losses.AccountOf(request.dataset->name, request.user, now_, feed->called);
   feed->flow = FeedFlow(parts_.statistics.datasets().FlowOf(request.dataset->name));
   return feed;

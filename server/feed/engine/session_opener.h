@@ -42,6 +42,7 @@ class SessionOpener {
     const Drain& drain;
     checkpoints::CheckpointStore* checkpoints = nullptr;  // null: none are kept
     kept::KeptRowStore* kept_rows = nullptr;              // null: none are kept
+    kept::KeptRowStore* kept_images = nullptr;            // decoded; the same
     // For Python datasets; null: there are none.
     pyworkers::Hosts* hosts = nullptr;
     const MadeBatches* made = nullptr;

@@ -103,6 +103,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
   item.stored_image = spec.stored_images;
   item.shelf = row.feed->shelf.get();  // kept alive like the dataset
+  item.images = row.feed->images;
   item.more_specs = spec.more_decodings;
   for (size_t image = 1; image <= spec.more_decodings.size(); ++image)
     item.more_offsets.push_back(OffsetOf(place, image, task.row));

@@ -23,6 +23,7 @@
 #include "server/feed/fill/filler.h"
 #include "server/feed/identity/fingerprint.h"
 #include "server/feed/stats/flow.h"
+#include "server/kept/image_shelf.h"
 #include "server/kept/row_shelf.h"
 #include "server/pool/pool.h"
 #include "server/source/core/dataset.h"
@@ -72,6 +73,7 @@ struct Feed {
   FeedFlow flow = {};
   std::shared_ptr<checkpoints::CheckpointShelf> shelf = {};  // of its images; null: none
   std::shared_ptr<kept::RowShelf> kept = {};                 // its finished rows; null: none
+  std::shared_ptr<kept::ImageShelf> images = {};             // its decoded images; null: none
 };
 
 class Rows {

@@ -26,6 +26,15 @@ bool MayKeepRows(const FeedSpec& spec) {
          DrawsNothing(spec.decoding) && std::ranges::all_of(spec.more_decodings, DrawsNothing);
 }
 
+bool MayKeepImages(const FeedSpec& spec) {
+  return spec.storage == source::Storage::kEncoded && !spec.stored_images && !spec.python &&
+         !spec.packed;
+}
+
+uint64_t ImagesFingerprint(const FeedSpec& spec) {
+  return static_cast<uint64_t>(spec.decoding.exif);
+}
+
 uint64_t RowsFingerprint(FeedSpec spec) {
   static const session::FeedOptions kAnyOrder;
   spec.order = kAnyOrder.order;

@@ -15,6 +15,13 @@ bool DrawsNothing(const decode::Spec& decoding);
 // nothing.
 bool MayKeepRows(const FeedSpec& spec);
 
+// Whether images of the feed may be kept decoded: those that workers decode, each a file of its
+// own.
+bool MayKeepImages(const FeedSpec& spec);
+
+// What decides the bytes of a decoded image, beside its file: whether it is turned upright.
+uint64_t ImagesFingerprint(const FeedSpec& spec);
+
 // A hash of all that decides the bytes of a sample's row: the fingerprint without order and seed.
 uint64_t RowsFingerprint(FeedSpec spec);
 

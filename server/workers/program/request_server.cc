@@ -28,23 +28,36 @@ bool IsWithin(Place place, std::span<const std::byte> segment, uint64_t alignmen
 absl::StatusOr<RequestServer::Served> RequestServer::Serve(const DecodeRequest& request,
                                                            std::span<std::byte> input,
                                                            std::span<std::byte> segment) {
-  PENSTOCK_ASSIGN_OR_RETURN(decode::CheckpointRoom room, TakeRoom(request, input));
-  decoder_.UseCheckpoints(room.room.empty() ? nullptr : &room);
+  PENSTOCK_ASSIGN_OR_RETURN(Rooms rooms, TakeRooms(request, input));
+  decoder_.UseCheckpoints(rooms.checkpoints.room.empty() ? nullptr : &rooms.checkpoints);
+  decoder_.UseImageRoom(rooms.image.room.empty() ? nullptr : &rooms.image);
   absl::StatusOr<Served> served = ServeRows(request, input, segment);
   decoder_.UseCheckpoints(nullptr);
-  if (served.ok() && room.changed) served->checkpoint_bytes = static_cast<uint32_t>(room.bytes);
+  decoder_.UseImageRoom(nullptr);
+  if (!served.ok()) return served;
+  if (rooms.checkpoints.changed)
+    served->checkpoint_bytes = static_cast<uint32_t>(rooms.checkpoints.bytes);
+  served->image_bytes = rooms.image.bytes;
   return served;
 }
 
-absl::StatusOr<decode::CheckpointRoom> RequestServer::TakeRoom(const DecodeRequest& request,
-                                                               std::span<std::byte>& input) const {
-  if (request.checkpoint_room > input.size() || request.checkpoint_bytes > request.checkpoint_room)
-    return absl::InternalError(
-        absl::StrCat(request.checkpoint_bytes, " of ", request.checkpoint_room,
-                     " bytes for checkpoints in an input of ", input.size(), " bytes"));
-  const std::span<std::byte> room = input.last(request.checkpoint_room);
-  input = input.first(input.size() - room.size());
-  return decode::CheckpointRoom{.room = room, .bytes = request.checkpoint_bytes};
+absl::StatusOr<RequestServer::Rooms> RequestServer::TakeRooms(const DecodeRequest& request,
+                                                              std::span<std::byte>& input) {
+  if (request.checkpoint_room > input.size() ||
+      request.checkpoint_bytes > request.checkpoint_room ||
+      request.image_room > input.size() - request.checkpoint_room)
+    return absl::InternalError(absl::StrCat(
+        request.checkpoint_bytes, " of ", request.checkpoint_room, " bytes for checkpoints, and ",
+        request.image_room, " for an image, in an input of ", input.size(), " bytes"));
+  const auto take = [&input](uint64_t bytes) {
+    const std::span<std::byte> room = input.last(bytes);
+    input = input.first(input.size() - bytes);
+    return room;
+  };
+  Rooms rooms;
+  rooms.checkpoints = {.room = take(request.checkpoint_room), .bytes = request.checkpoint_bytes};
+  rooms.image = {.room = take(request.image_room)};
+  return rooms;
 }
 
 absl::StatusOr<RequestServer::Served> RequestServer::ServeRows(const DecodeRequest& request,

@@ -25,18 +25,22 @@ class RequestServer {
   // sample that has one, and its row; the rows' bytes are then unspecified.
   // **Errors**: the request points outside of its input or segment, or its recipe is invalid. The
   // channel is then corrupt.
-  // Leaves checkpoints in the input's room for them.
+  // Leaves checkpoints and the decoded image in the input's rooms for them.
   struct Served {
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;
-    uint32_t checkpoint_bytes = kSameCheckpoints;  // as in Completion
+    uint32_t checkpoint_bytes = kSameCheckpoints;  // as in Completion, like the next
+    uint64_t image_bytes = 0;
   };
   absl::StatusOr<Served> Serve(const DecodeRequest& request, std::span<std::byte> input,
                                std::span<std::byte> segment);
 
  private:
-  absl::StatusOr<decode::CheckpointRoom> TakeRoom(const DecodeRequest& request,
-                                                  std::span<std::byte>& input) const;
+  struct Rooms {
+    decode::ImageRoom image;
+    decode::CheckpointRoom checkpoints;
+  };
+  static absl::StatusOr<Rooms> TakeRooms(const DecodeRequest& request, std::span<std::byte>& input);
   absl::StatusOr<Served> ServeRows(const DecodeRequest& request, std::span<const std::byte> input,
                                    std::span<std::byte> segment);
   // Fills `wanted_`. Returns the input behind the further images.

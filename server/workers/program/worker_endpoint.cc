@@ -86,7 +86,8 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
       .decode_us = static_cast<uint32_t>(std::min<uint64_t>(busy_ns / 1000, UINT32_MAX)),
       .ended_ns = spent.ended_ns,
       .row = served.row,
-      .checkpoint_bytes = served.checkpoint_bytes};
+      .checkpoint_bytes = served.checkpoint_bytes,
+      .image_bytes = served.image_bytes};
   if (completions_.Push(completion) != shm::RingOutcome::kDone) {
     return absl::InternalError("the completion ring is corrupt");
   }

@@ -29,7 +29,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 12;
+inline constexpr uint32_t kChannelVersion = 13;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
@@ -48,7 +48,7 @@ inline constexpr uint64_t kNowhere = UINT64_MAX;
 struct DecodeRequest {
   uint64_t sequence;  // 1, 2, …
   // In the arena. Behind each other: MoreImage of further images, TargetPlace of targets, the
-  // recipe, the samples, the masks, the room for checkpoints.
+  // recipe, the samples, the masks, the rooms for the decoded image and for checkpoints.
   uint64_t input_offset, input_bytes;
   // In the segment; a row of 0 bytes: there is no image.
   uint64_t row_offset, row_bytes;
@@ -59,6 +59,7 @@ struct DecodeRequest {
   uint32_t targets = 0;           // of the image
   uint32_t checkpoint_room = 0;   // at the input's end, for checkpoints of the image …
   uint32_t checkpoint_bytes = 0;  // … of which so many, from an earlier request, are in it
+  uint64_t image_room = 0;        // before that, for the decoded image (decode/core/image_room.h)
   // In the segment, of height and width of the image as int32; kNowhere: not wanted.
   uint64_t size_offset = kNowhere;
   decode::Spec spec;
@@ -66,7 +67,7 @@ struct DecodeRequest {
 };
 static_assert(sizeof(decode::Spec) == 72 + sizeof(augment::TransformRecipe) &&
               sizeof(decode::DrawKey) == 32);
-static_assert(sizeof(DecodeRequest) == 176 + sizeof(augment::TransformRecipe) &&
+static_assert(sizeof(DecodeRequest) == 184 + sizeof(augment::TransformRecipe) &&
               std::is_trivially_copyable_v<DecodeRequest>);
 
 // One more row of the request's image. Its draws are those of the view with its number, from 1 on.
@@ -99,8 +100,9 @@ struct Completion {
   // How many there are now in the request's room; 0: they were wrong; kSameCheckpoints: nothing
   // new.
   uint32_t checkpoint_bytes = kSameCheckpoints;
+  uint64_t image_bytes = 0;  // in the request's room
 };
-static_assert(sizeof(Completion) == 32 && std::is_trivially_copyable_v<Completion>);
+static_assert(sizeof(Completion) == 40 && std::is_trivially_copyable_v<Completion>);
 
 struct alignas(64) Channel {
   // Written by the daemon before the worker starts, then constant.

@@ -8,15 +8,30 @@
 #include "server/source/core/stored_images.h"
 
 namespace penstock::workers {
+namespace {
+
+// Of images with room for what is decoded from them, so many are to fit into the arena.
+constexpr uint64_t kItemsInArena = 4;
+
+}  // namespace
 
 absl::StatusOr<ItemReader::Input> ItemReader::Open() {
   if (!item_.run.empty()) return OpenRun();
   PENSTOCK_ASSIGN_OR_RETURN(Input input, OpenSample());
-  const bool has_room = item_.shelf != nullptr && input.fault == base::Fault::kNone &&
-                        input.has_image && input.bytes + item_.shelf->room() <= limits_.arena_bytes;
-  if (has_room) input.checkpoint_room = checkpoint_room_ = item_.shelf->room();
-  input.bytes += checkpoint_room_;
+  if (input.fault == base::Fault::kNone && input.has_image && !is_kept_) AddRooms(input);
   return input;
+}
+
+// As far as they fit; the arena is for several items.
+void ItemReader::AddRooms(Input& input) {
+  if (item_.shelf != nullptr && input.bytes + item_.shelf->room() <= limits_.arena_bytes)
+    input.checkpoint_room = checkpoint_room_ = item_.shelf->room();
+  input.bytes += checkpoint_room_;
+  if (item_.images == nullptr || image_bytes_ == 0) return;
+  const uint64_t room = item_.images->RoomFor(image_bytes_);
+  if (input.bytes + room <= limits_.arena_bytes / kItemsInArena) image_room_ = room;
+  input.image_room = image_room_;
+  input.bytes += image_room_;
 }
 
 absl::StatusOr<ItemReader::Input> ItemReader::OpenSample() {
@@ -37,12 +52,15 @@ absl::StatusOr<ItemReader::Input> ItemReader::OpenImage(
   if (opened.bytes > limits_.max_image_bytes) return Input{.fault = base::Fault::kTooManyBytes};
   PENSTOCK_ASSIGN_OR_RETURN(base::Fault fault, OpenMasks());
   if (fault != base::Fault::kNone) return Input{.fault = fault};
-  Input input = {.bytes = preamble_bytes() + opened.bytes,
+  const std::optional<uint64_t> kept =
+      item_.images == nullptr ? std::nullopt : item_.images->BytesOf(item_.sample);
+  is_kept_ = kept.has_value();
+  image_bytes_ = kept.value_or(opened.bytes);
+  Input input = {.bytes = preamble_bytes() + image_bytes_,
                  .targets = static_cast<uint32_t>(targets_.size())};
   for (const TargetPlace& target : targets_) input.bytes += target.file_bytes;
   // Only because this feed wants several rows of it, or masks.
   if (input.bytes > limits_.arena_bytes) return Input{.fault = base::Fault::kUnfitSize};
-  image_bytes_ = opened.bytes;
   PENSTOCK_ASSIGN_OR_RETURN(input.fault, ReadFields(*readers_.front(), 0));
   return input;
 }
@@ -166,18 +184,20 @@ void ItemReader::WritePreamble(std::span<std::byte> into) const {
               targets_.size() * sizeof(TargetPlace));
 }
 
-absl::Status ItemReader::Read(std::span<std::byte> into) {
+absl::StatusOr<bool> ItemReader::Read(std::span<std::byte> into) {
   const std::span<std::byte> room = into.last(checkpoint_room_);
   if (!room.empty()) checkpoint_bytes_ = item_.shelf->Take(item_.sample, room);
-  into = into.first(into.size() - room.size());
+  into = into.first(into.size() - room.size() - image_room_);
   WritePreamble(into);
   return ReadSamples(into.subspan(preamble_bytes()));
 }
 
-absl::Status ItemReader::ReadSamples(std::span<std::byte> into) {
+absl::StatusOr<bool> ItemReader::ReadSamples(std::span<std::byte> into) {
   if (recipe_.packing == unpack::SamplePacking::kImage) {
     PENSTOCK_RETURN_IF_ERROR(ReadMasks(into.subspan(image_bytes_)));
-    return readers_.front()->Read(into.first(image_bytes_));
+    if (is_kept_) return item_.images->Take(item_.sample, into.first(image_bytes_));
+    PENSTOCK_RETURN_IF_ERROR(readers_.front()->Read(into.first(image_bytes_)));
+    return true;
   }
   const uint64_t recipe_bytes = unpack::BytesOf(recipe_);
   unpack::Write(recipe_, into.first(recipe_bytes));
@@ -187,7 +207,7 @@ absl::Status ItemReader::ReadSamples(std::span<std::byte> into) {
     if (bytes > 0) PENSTOCK_RETURN_IF_ERROR(readers_[i]->Read(into.first(bytes)));
     into = into.subspan(bytes);
   }
-  return absl::OkStatus();
+  return true;
 }
 
 bool HasPossibleLengths(const WorkItem& item) {

@@ -29,18 +29,20 @@ class ItemReader {
 
   // The input that the item needs, or the fault because of which it needs none.
   struct Input {
-    uint64_t bytes = 0;         // with further images, the recipe and the room for checkpoints
+    uint64_t bytes = 0;         // with further images, the recipe and the rooms behind
     uint32_t recipe_bytes = 0;  // 0: the rest is the image
     bool has_image = true;
     uint32_t targets = 0;
     uint32_t checkpoint_room = 0;
+    uint64_t image_room = 0;  // before that one
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;  // of the sample with the fault, in its run
   };
   // Opens the samples, and fills the rows that need no worker. **Errors**: as Reader::Open.
   absl::StatusOr<Input> Open();
-  // Call it after Open. **Requires**: `into` has Input::bytes. **Errors**: as Reader::Read.
-  absl::Status Read(std::span<std::byte> into);
+  // Call it after Open. Returns false if a kept image is there no more: open the item anew.
+  // **Requires**: `into` has Input::bytes. **Errors**: as Reader::Read.
+  absl::StatusOr<bool> Read(std::span<std::byte> into);
   // How much of the room for checkpoints is in use, after Read.
   uint32_t checkpoint_bytes() const { return checkpoint_bytes_; }
 
@@ -57,7 +59,8 @@ class ItemReader {
   absl::StatusOr<base::Fault> ReadFields(source::Dataset::Reader& reader, uint32_t row) const;
   // Where the targets' rows are. Fills targets_.
   void PlaceTargets();
-  absl::Status ReadSamples(std::span<std::byte> into);
+  void AddRooms(Input& input);
+  absl::StatusOr<bool> ReadSamples(std::span<std::byte> into);
   absl::StatusOr<base::Fault> OpenMasks();
   absl::Status ReadMasks(std::span<std::byte> into);
   void SetPlaces();
@@ -67,7 +70,9 @@ class ItemReader {
   const Limits limits_;
   unpack::Recipe recipe_;
   uint32_t checkpoint_room_ = 0, checkpoint_bytes_ = 0;
+  uint64_t image_room_ = 0;
   uint64_t image_bytes_ = 0;  // of an image that is a whole sample
+  bool is_kept_ = false;      // … and comes from the kept ones
   std::vector<TargetPlace> targets_;
   std::vector<size_t> target_tensors_;                             // of the selection
   std::vector<std::unique_ptr<source::Dataset::Reader>> readers_;  // one for each sample

@@ -22,19 +22,46 @@ void QueueReads::ReadAside(const WorkItem& item) {
 }
 
 std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
+  for (;;) {
+    KeepImages();
+    const base::MutexLock lock(mutex_);
+    // Give, Stop, Collect and GiveInboxTo notify. A replacement starts before the inbox is assigned
+    // to it.
+    while (!stopping_ && (place > place_ || (place == place_ && inbox_.empty() && images_.empty())))
+      changed_.Wait(mutex_);
+    if (stopping_ || place < place_) return std::nullopt;
+    if (inbox_.empty()) continue;
+    const base::TimePoint now = base::Now();
+    reads_.push_back({.item = inbox_.front(),
+                      .endpoint = attached_,
+                      .begun = now,
+                      .waits_for_source = now,
+                      .offset = {}});
+    inbox_.pop_front();
+    return std::prev(reads_.end());
+  }
+}
+
+std::optional<QueueReads::ImageToKeep> QueueReads::TakeImage() {
   const base::MutexLock lock(mutex_);
-  // Give, Stop and GiveInboxTo notify. A replacement starts before the inbox is assigned to it.
-  while (!stopping_ && (place > place_ || (place == place_ && inbox_.empty())))
-    changed_.Wait(mutex_);
-  if (stopping_ || place < place_) return std::nullopt;
-  const base::TimePoint now = base::Now();
-  reads_.push_back({.item = inbox_.front(),
-                    .endpoint = attached_,
-                    .begun = now,
-                    .waits_for_source = now,
-                    .offset = {}});
-  inbox_.pop_front();
-  return std::prev(reads_.end());
+  if (stopping_ || images_.empty()) return std::nullopt;
+  ImageToKeep image = std::move(images_.front());
+  images_.pop_front();
+  return image;
+}
+
+// The worker, which may be another by now, does not write there any more.
+void QueueReads::KeepImages() {
+  while (const std::optional<ImageToKeep> image = TakeImage()) {
+    image->shelf->Put(image->sample,
+                      image->endpoint->Input(image->image.offset, image->image.bytes),
+                      image->decode);
+    {
+      const base::MutexLock lock(mutex_);
+      image->endpoint->arena().Free(image->region);
+    }
+    changed_.NotifyAll();
+  }
 }
 
 void QueueReads::Bring(ReadPlace read) {
@@ -54,11 +81,11 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
     return Fetched{.kind = OutcomeKind::kRefused, .fault = input.fault, .input = input};
   const std::optional<ArenaSpace> headroom = WaitForArena(read, input.bytes);
   if (!headroom) return Fetched{.kind = OutcomeKind::kLost};
-  if (const absl::Status status = reader.Read(read->endpoint->Input(headroom->offset, input.bytes));
-      !status.ok()) {
-    DropInput(read);
-    return status;
-  }
+  const absl::StatusOr<bool> is_there =
+      reader.Read(read->endpoint->Input(headroom->offset, input.bytes));
+  if (!is_there.ok() || !*is_there) DropInput(read);
+  PENSTOCK_RETURN_IF_ERROR(is_there.status());
+  if (!*is_there) return Fetched{.kind = OutcomeKind::kLost};
   return Fetched{.offset = headroom->offset,
                  .input = input,
                  .checkpoint_bytes = reader.checkpoint_bytes(),
@@ -68,8 +95,9 @@ absl::StatusOr<QueueReads::Fetched> QueueReads::Fetch(ReadPlace read) {
 // Nullopt if the worker is gone, or must be replaced because blocked reads leave no room.
 std::optional<QueueReads::ArenaSpace> QueueReads::WaitForArena(ReadPlace read, uint64_t bytes) {
   std::optional<base::TimePoint> held_up_since;
-  const base::MutexLock lock(mutex_);
   for (;;) {
+    KeepImages();  // whose regions nobody else frees
+    const base::MutexLock lock(mutex_);
     if (!IsCurrent(*read)) return std::nullopt;
     InputArena& arena = read->endpoint->arena();
     if (const auto offset = arena.Allocate(bytes)) {
@@ -85,7 +113,7 @@ std::optional<QueueReads::ArenaSpace> QueueReads::WaitForArena(ReadPlace read, u
       crowded_ = true;
       return std::nullopt;
     }
-    changed_.Wait(mutex_);
+    if (images_.empty()) changed_.Wait(mutex_);
   }
 }
 
@@ -108,6 +136,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .targets = fetched.input.targets,
                         .checkpoint_room = fetched.input.checkpoint_room,
                         .checkpoint_bytes = fetched.checkpoint_bytes,
+                        .image_room = fetched.input.image_room,
                         .size_offset = item.size_offset.value_or(kNowhere),
                         .spec = item.spec,
                         .key = item.key};
@@ -130,6 +159,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                        .offset = fetched.offset,
                        .room = {fetched.offset + request.input_bytes - request.checkpoint_room,
                                 request.checkpoint_room},
+                       .image_room = request.image_room,
                        .item = std::move(read->item),
                        .times = {.given = given,
                                  .read_begin = read->begun,

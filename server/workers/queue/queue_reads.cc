@@ -20,10 +20,12 @@ Times WithDecode(Times times, const Completion& completion, base::TimePoint now)
 }
 
 // A worker that reports anything else is broken or lying.
-bool IsBelievable(const Completion& completion, const WorkItem& item, uint32_t checkpoint_room) {
+bool IsBelievable(const Completion& completion, const WorkItem& item, uint32_t checkpoint_room,
+                  uint64_t image_room) {
   if (completion.checkpoint_bytes != kSameCheckpoints &&
       completion.checkpoint_bytes > checkpoint_room)
     return false;
+  if (completion.image_bytes > image_room) return false;
   if (!base::IsWorkers(completion.fault)) return false;
   if (completion.fault != base::Fault::kNone) return completion.row < RowsOf(item);
   return HasPossibleLengths(item);
@@ -97,10 +99,12 @@ bool QueueReads::CollectCompletions(base::TimePoint now, std::vector<Outcome>& o
     const shm::RingOutcome popped = attached_->Pop(completion);
     if (popped != shm::RingOutcome::kDone) return popped == shm::RingOutcome::kWait;
     if (sent_.empty() || sent_.front().sequence != completion.sequence) return false;
-    if (!IsBelievable(completion, sent_.front().item, sent_.front().room.bytes)) return false;
+    if (!IsBelievable(completion, sent_.front().item, sent_.front().room.bytes,
+                      sent_.front().image_room))
+      return false;
     KeepCheckpoints(sent_.front(), completion);
     outcomes.push_back(MakeOutcome(sent_.front(), completion));
-    attached_->arena().Free(sent_.front().offset);
+    FreeInput(sent_.front(), completion, outcomes.back().times.decode);
     sent_.pop_front();
     oldest_since_ = now;
   }
@@ -110,6 +114,17 @@ void QueueReads::KeepCheckpoints(const Sent& sent, const Completion& completion)
   if (sent.room.bytes == 0 || completion.checkpoint_bytes == kSameCheckpoints) return;
   sent.item.shelf->Put(sent.item.sample,
                        attached_->Input(sent.room.offset, completion.checkpoint_bytes));
+}
+
+void QueueReads::FreeInput(const Sent& sent, const Completion& completion, base::Duration decode) {
+  if (completion.image_bytes == 0 || completion.fault != base::Fault::kNone)
+    return attached_->arena().Free(sent.offset);
+  images_.push_back({.endpoint = attached_,
+                     .region = sent.offset,
+                     .image = {sent.room.offset - sent.image_room, completion.image_bytes},
+                     .shelf = sent.item.images,
+                     .sample = sent.item.sample,
+                     .decode = decode});
 }
 
 Outcome QueueReads::MakeOutcome(const Sent& sent, const Completion& completion) const {

@@ -96,7 +96,8 @@ class QueueReads {
     struct {
       uint64_t offset;
       uint32_t bytes;
-    } room;  // for checkpoints
+    } room;                   // for checkpoints
+    uint64_t image_room = 0;  // right before that
     WorkItem item;
     Times times;
   };
@@ -110,6 +111,17 @@ class QueueReads {
     bool aside = false, reported = false;
   };
   using ReadPlace = std::list<Read>::iterator;
+  // A decoded image in the arena, to be kept. Its region is freed then.
+  struct ImageToKeep {
+    std::shared_ptr<SupervisorEndpoint> endpoint;
+    uint64_t region = 0;
+    struct {
+      uint64_t offset, bytes;
+    } image;
+    std::shared_ptr<kept::ImageShelf> shelf;
+    uint64_t sample = 0;
+    base::Duration decode{};
+  };
   // A sample's bytes in the arena, or why there are none.
   struct Fetched {
     OutcomeKind kind = OutcomeKind::kDone;
@@ -121,6 +133,8 @@ class QueueReads {
   };
 
   std::optional<ReadPlace> NextRead(uint64_t place);
+  std::optional<ImageToKeep> TakeImage();
+  void KeepImages();
   void Bring(ReadPlace read);
   absl::StatusOr<Fetched> Fetch(ReadPlace read);
   struct ArenaSpace {
@@ -135,6 +149,9 @@ class QueueReads {
   bool CollectCompletions(base::TimePoint now, std::vector<Outcome>& outcomes)
       PENSTOCK_REQUIRES(mutex_);
   void KeepCheckpoints(const Sent& sent, const Completion& completion) PENSTOCK_REQUIRES(mutex_);
+  // Frees the item's region, now or when the image in it has been kept.
+  void FreeInput(const Sent& sent, const Completion& completion, base::Duration decode)
+      PENSTOCK_REQUIRES(mutex_);
   Outcome MakeOutcome(const Sent& sent, const Completion& completion) const;
 
   const Options options_;
@@ -148,6 +165,7 @@ class QueueReads {
   std::deque<WorkItem> inbox_ PENSTOCK_GUARDED_BY(mutex_);
   std::list<Read> reads_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<Sent> sent_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<ImageToKeep> images_ PENSTOCK_GUARDED_BY(mutex_);  // at most what the arena holds
   base::TimePoint oldest_since_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<Outcome> ended_ PENSTOCK_GUARDED_BY(mutex_);
   bool broken_ PENSTOCK_GUARDED_BY(mutex_) = false;

@@ -86,6 +86,61 @@ absl::StatusOr<std::vector<double>> Measure(const Photographs& photographs,
       extents.rounds);
 }
 
+SessionOptions Crops() {
+  SessionOptions options;
+  options.dataset = Daemon::kDataset;
+  options.batch_size = kBatch;
+  options.order = Order::kSequential;
+  options.random_crop = RandomResizedCrop{.height = 224, .width = 224};
+  options.flip_probability = 0.5;
+  options.window = kWindow;
+  options.epochs = kEpochs;
+  return options;
+}
+
+// A daemon whose trainer has taken two epochs of random crops.
+struct CroppingDaemon {
+  static absl::StatusOr<CroppingDaemon> Start(const Photographs& photographs,
+                                              const std::string& cache) {
+    PENSTOCK_ASSIGN_OR_RETURN(Daemon daemon,
+                              Daemon::Start(photographs, posix::ReadMachine().Cores(),
+                                            Daemon::More{.cache = cache}));
+    PENSTOCK_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Open(daemon.client(), Crops()));
+    PENSTOCK_RETURN_IF_ERROR(trainer.Take(2 * photographs.dataset().samples()).status());
+    return CroppingDaemon{std::move(daemon), std::move(trainer)};
+  }
+  absl::StatusOr<double> RowsPerSecond(uint64_t rows) {
+    const Stopwatch watch(Time::kWall);
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t taken, trainer.Take(rows));
+    return static_cast<double>(taken) / watch.Seconds();
+  }
+
+  Daemon daemon;
+  Trainer trainer;
+};
+
+// Random crops of kept images, compared with decoding the files again.
+absl::Status FeedKeptImages(const Photographs& photographs, Extent extent, Result& result) {
+  const Extents extents = ExtentsOf(extent);
+  PENSTOCK_ASSIGN_OR_RETURN(CroppingDaemon keeping,
+                            CroppingDaemon::Start(photographs, "decoded: 4GiB"));
+  PENSTOCK_ASSIGN_OR_RETURN(CroppingDaemon decoding,
+                            CroppingDaemon::Start(photographs, "decoded: 0B"));
+  const uint64_t rows = extents.rows / 4;
+  PENSTOCK_ASSIGN_OR_RETURN(
+      const std::vector<double> medians,
+      AlternatingMedians({[&] { return keeping.RowsPerSecond(rows); },
+                          [&] { return decoding.RowsPerSecond(rows); }},
+                         extents.rounds));
+  result.comparisons.push_back({.name = "random crops, later epochs: of decoded images in memory",
+                                .against = "the same crops, decoded from the files",
+                                .unit = "images/s",
+                                .figure = medians[0],
+                                .reference = medians[1],
+                                .goal_ratio = 0});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status FeedKept(const Photographs& photographs, Extent extent, Result& result) {
@@ -111,7 +166,7 @@ absl::Status FeedKept(const Photographs& photographs, Extent extent, Result& res
          .reference = medians[1],
          .goal_ratio = where.goal});
   }
-  return absl::OkStatus();
+  return FeedKeptImages(photographs, extent, result);
 }
 
 }  // namespace penstock::bench

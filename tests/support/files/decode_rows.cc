@@ -8,6 +8,9 @@
 // image of the size that follows), the image's width and height as uint32 (0 if the header can't be
 // read), and, if the fault is 0, the row.
 //
+// Each file is also decoded as a whole, to be kept, and the row is made of the kept image. If any
+// of that differs, the fault is 255.
+//
 // It decodes in the workers' sandbox, so every test that uses it also shows that no file makes a
 // decoder issue a forbidden system call.
 #include <sys/syscall.h>
@@ -59,6 +62,28 @@ void Write(const void* data, size_t bytes) {
   if (std::fwrite(data, 1, bytes, stdout) != bytes) std::exit(1);
 }
 
+constexpr uint32_t kKeptDiffers = 255;
+constexpr size_t kRoom = size_t{64} << 20;
+
+// Whether an image that is kept gives the same row, at once and from the kept file, or the same
+// fault. **Requires**: the file was decoded to `row` if there is no fault.
+bool IsTheSameKept(decode::Decoder& decoder, const decode::Spec& spec, const decode::DrawKey& key,
+                   std::span<const std::byte> file, Fault fault,
+                   const std::vector<std::byte>& row) {
+  static std::vector<std::byte> memory(kRoom);
+  decode::ImageRoom room = {.room = memory};
+  std::vector<std::byte> at_once(row.size()), later(row.size());
+  decoder.UseImageRoom(&room);
+  const Fault while_kept = decoder.DecodeRow(file, spec, key, at_once);
+  decoder.UseImageRoom(nullptr);
+  if (while_kept != fault) return false;
+  if (fault != Fault::kNone) return true;
+  if (at_once != row) return false;
+  if (room.bytes == 0) return true;  // too large
+  return decoder.DecodeRow(std::span(memory).first(room.bytes), spec, key, later) == Fault::kNone &&
+         later == row;
+}
+
 void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::DrawKey& key,
               const std::vector<char>& file) {
   const auto bytes = std::as_bytes(std::span(file));
@@ -67,7 +92,8 @@ void WriteOne(decode::Decoder& decoder, const decode::Spec& spec, const decode::
   const auto size = decoder.ReadSize(bytes, spec);
   const uint32_t width = size ? size->width : 0, height = size ? size->height : 0;
   const decode::Draw draw = size ? DrawFor(spec, key, width, height) : decode::Draw{};
-  const uint32_t head[] = {static_cast<uint32_t>(fault),
+  const bool same = IsTheSameKept(decoder, spec, key, bytes, fault, row);
+  const uint32_t head[] = {same ? static_cast<uint32_t>(fault) : kKeptDiffers,
                            draw.crop.x,
                            draw.crop.y,
                            draw.crop.width,

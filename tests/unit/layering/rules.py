@@ -47,7 +47,7 @@ MAY_USE = {
     # The readers of samples are part of the workers' folder. They see datasets through their
     # interface, and a pure rule tells them how long to retry.
     "server/workers": COMMON | {"server/source/core/stored_images.h", "common/sandbox", "server/decode", "server/unpack",
-                                "server/checkpoints/shelf.h",
+                                "server/checkpoints/shelf.h", "server/kept/image_shelf.h",
                                 "server/source/core/dataset.h",
                                 "server/source/core/retry_policy.h"},
     # Hosts and their Python workers, which other processes fork.

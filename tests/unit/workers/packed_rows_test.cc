@@ -47,7 +47,7 @@ class PackedRowsTest : public ::testing::Test {
     PENSTOCK_ASSIGN_OR_RETURN(const ItemReader::Input input, reader.Open());
     if (input.fault != Fault::kNone) return input;
     input_.assign(input.bytes, std::byte{0});
-    PENSTOCK_RETURN_IF_ERROR(reader.Read(input_));
+    PENSTOCK_RETURN_IF_ERROR(reader.Read(input_).status());
     request_ = {.sequence = 1,
                 .input_offset = 0,
                 .input_bytes = input.bytes,

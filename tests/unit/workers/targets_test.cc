@@ -129,7 +129,7 @@ class WorkerTargetsTest : public ::testing::Test {
     const ItemReader::Input input = reader.Open().value();
     if (input.fault != Fault::kNone) return input.fault;
     input_.assign(input.bytes, std::byte{0});
-    EXPECT_TRUE(reader.Read(input_).ok());
+    EXPECT_TRUE(reader.Read(input_).value());
     request_ = {.sequence = 1,
                 .input_offset = 0,
                 .input_bytes = input.bytes,
