@@ -305,7 +305,7 @@ std::optional<HeldBatch> Gpu::HoldFor(uint32_t user, const Content& content) {
 
 bool Gpu::Ready(const HeldBatch& batch) const { return batch.arena->slots.Ready(batch.id); }
 
-Gpu::Place Gpu::PlaceOf(const HeldBatch& batch) const {
+Gpu::BatchPlace Gpu::PlaceOf(const HeldBatch& batch) const {
   const DevicePlace place = batch.arena->slots.PlaceOf(batch.id);
   return {.slab = place.slab, .address = slabs_.at(place.slab).address, .offset = place.offset};
 }

@@ -119,13 +119,13 @@ class Gpu {
   bool LinkedTo(const cuda::Uuid& other) const;
   // Holds the batch if it is here or on its way here.
   std::optional<HeldBatch> HoldFor(uint32_t user, const Content& content);
-  struct Place {
+  struct BatchPlace {
     uint32_t slab = 0;
     cuda::SlabAddress address;
     uint64_t offset = 0;
   };
   bool Ready(const HeldBatch& batch) const;
-  Place PlaceOf(const HeldBatch& batch) const;
+  BatchPlace PlaceOf(const HeldBatch& batch) const;
   void LetGo(DeviceArena& arena, DeviceSlotId id);
   // Starts copies of batches that are complete on other GPUs now. Call when all GPUs have
   // collected.

@@ -14,7 +14,7 @@ void Passes::Start() {
   for (Passing& each : passing_) {
     if (each.started || !each.from.gpu->Ready(each.from)) continue;
     each.started = true;
-    const Gpu::Place from = each.from.gpu->PlaceOf(each.from);
+    const Gpu::BatchPlace from = each.from.gpu->PlaceOf(each.from);
     copier_->Pass({.id = each.order.id,
                    .from_slab = from.slab,
                    .from = from.address,

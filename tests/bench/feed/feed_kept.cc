@@ -102,9 +102,9 @@ SessionOptions Crops() {
 struct CroppingDaemon {
   static absl::StatusOr<CroppingDaemon> Start(const Photographs& photographs,
                                               const std::string& cache) {
-    PENSTOCK_ASSIGN_OR_RETURN(Daemon daemon,
-                              Daemon::Start(photographs, posix::ReadMachine().Cores(),
-                                            Daemon::More{.cache = cache}));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        Daemon daemon,
+        Daemon::Start(photographs, posix::ReadMachine().Cores(), Daemon::More{.cache = cache}));
     PENSTOCK_ASSIGN_OR_RETURN(Trainer trainer, Trainer::Open(daemon.client(), Crops()));
     PENSTOCK_RETURN_IF_ERROR(trainer.Take(2 * photographs.dataset().samples()).status());
     return CroppingDaemon{std::move(daemon), std::move(trainer)};
@@ -127,11 +127,10 @@ absl::Status FeedKeptImages(const Photographs& photographs, Extent extent, Resul
   PENSTOCK_ASSIGN_OR_RETURN(CroppingDaemon decoding,
                             CroppingDaemon::Start(photographs, "decoded: 0B"));
   const uint64_t rows = extents.rows / 4;
-  PENSTOCK_ASSIGN_OR_RETURN(
-      const std::vector<double> medians,
-      AlternatingMedians({[&] { return keeping.RowsPerSecond(rows); },
-                          [&] { return decoding.RowsPerSecond(rows); }},
-                         extents.rounds));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<double> medians,
+                            AlternatingMedians({[&] { return keeping.RowsPerSecond(rows); },
+                                                [&] { return decoding.RowsPerSecond(rows); }},
+                                               extents.rounds));
   result.comparisons.push_back({.name = "random crops, later epochs: of decoded images in memory",
                                 .against = "the same crops, decoded from the files",
                                 .unit = "images/s",
