@@ -185,7 +185,8 @@ bool Supervisor::LetUserHave(WorkerSlot& slot, uint32_t user) {
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   now_ = now;
   std::vector<Outcome> outcomes = std::exchange(ended_, {});
-  posix::Drain(wake_);
+  events_.Look();
+  if (wake_watch_.TakeReady()) posix::Drain(wake_);
   for (const auto& slot : slots_)
     if (const auto dead = slot->Collect(now, restarts_, item_times_, outcomes))
       NoteDeath(*slot->worker(), *dead);

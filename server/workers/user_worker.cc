@@ -50,7 +50,8 @@ bool UserWorker::Give(const WorkItem& item) {
 
 void UserWorker::Collect(base::TimePoint now, std::vector<Outcome>& outcomes) {
   const size_t before = outcomes.size();
-  const uint64_t notified = process_ ? posix::Drain(process_->endpoint->done_event()) : 0;
+  const bool is_notified = process_ && process_->done.TakeReady();
+  const uint64_t notified = is_notified ? posix::Drain(process_->endpoint->done_event()) : 0;
   bool sound = queue_->Collect(now, outcomes);
   // Announce the sleep, then check again, because a completion in between would not notify.
   queue_->AnnounceSleep();
@@ -78,7 +79,7 @@ std::optional<base::Duration> UserWorker::ChargeAside(std::span<Outcome> ended,
 
 std::optional<DeadWorker> UserWorker::ReapIfEnded(base::TimePoint now,
                                                   std::vector<Outcome>& outcomes) {
-  if (!process_ || !posix::IsGone(process_->process->pidfd())) return std::nullopt;
+  if (!process_ || !process_->ended.TakeReady()) return std::nullopt;
   const std::optional<posix::Exit> exit = process_->process->Reap();
   if (!exit) return std::nullopt;
   DeadWorker dead = Autopsy(*exit, now, outcomes);

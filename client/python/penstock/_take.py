@@ -6,6 +6,7 @@ end of an epoch.
 from . import _feed, _tensors, _views
 from . import _penstock as native
 from ._batch import Batch, Position
+from ._buffers import Buffers
 from .array import Array
 from .errors import FailedPrecondition
 
@@ -69,7 +70,7 @@ def _put(values, tensor, value, lengths):
 
 def host_arrays(session, settings, effects=None, keying=(False, None)):
     """Arrays with memory of their own."""
-    empty, dtype = numpy().empty, host_type("uint8" if settings.unscaled else settings.dtype)
+    empty, dtype = Buffers(numpy()).empty, host_type("uint8" if settings.unscaled else settings.dtype)
     finish, rows = _feed.finish_of(settings), session.shape[0]
     shape, images = (rows, *sides_of(session, settings)), _tensors.has_image(session)
     others = _tensors.of(session, settings, _tensors.as_they_are)

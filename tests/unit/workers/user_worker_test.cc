@@ -43,6 +43,14 @@ class UserWorkerTest : public ::testing::Test {
     Start(*worker);
     return worker;
   }
+  void Collect(UserWorker& worker) {
+    events_.Look();
+    worker.Collect(kNow, outcomes_);
+  }
+  std::optional<DeadWorker> Reap(UserWorker& worker) {
+    events_.Look();
+    return worker.ReapIfEnded(kNow, outcomes_);
+  }
   static WorkItem Item(const FakeDataset& dataset, uint64_t id, uint64_t account = 0) {
     return {.id = id, .account = account, .dataset = &dataset, .sample = 1};
   }
@@ -62,7 +70,7 @@ TEST_F(UserWorkerTest, AnItemGoesThroughTheWorkerToItsOutcome) {
   EXPECT_FALSE(worker->IsFree());
 
   fakes_[0].Answer(fakes_[0].Take().sequence);
-  worker->Collect(kNow, outcomes_);
+  Collect(*worker);
 
   ASSERT_EQ(outcomes_.size(), 1u);
   EXPECT_EQ(outcomes_[0].id, 5u);
@@ -77,7 +85,7 @@ TEST_F(UserWorkerTest, WhoseSampleItHadInHandPaysForItsDeath) {
   worker->Give(Item(dataset_, 6, /*account=*/60));
   fakes_[0].End(kSegmentationFault);
 
-  const std::optional<DeadWorker> dead = worker->ReapIfEnded(kNow, outcomes_);
+  const std::optional<DeadWorker> dead = Reap(*worker);
 
   ASSERT_TRUE(dead);
   EXPECT_EQ(dead->account, 50u);
@@ -95,7 +103,7 @@ TEST_F(UserWorkerTest, NobodyPaysForOneThatWasNeverReady) {
   fakes_[0].Take();
   fakes_[0].End(kSegmentationFault);
 
-  const std::optional<DeadWorker> dead = worker->ReapIfEnded(kNow, outcomes_);
+  const std::optional<DeadWorker> dead = Reap(*worker);
 
   ASSERT_TRUE(dead);
   EXPECT_FALSE(dead->was_ready);
@@ -105,7 +113,7 @@ TEST_F(UserWorkerTest, NobodyPaysForOneThatWasNeverReady) {
 TEST_F(UserWorkerTest, OneThatLivesIsNotReaped) {
   auto worker = NewWithProcess();
 
-  EXPECT_FALSE(worker->ReapIfEnded(kNow, outcomes_));
+  EXPECT_FALSE(Reap(*worker));
   EXPECT_TRUE(worker->has_process());
 }
 
@@ -113,11 +121,11 @@ TEST_F(UserWorkerTest, OneThatAnswersWhatItWasNotAskedIsKilled) {
   auto worker = NewWithProcess();
   fakes_[0].Answer(/*sequence=*/99);
 
-  worker->Collect(kNow, outcomes_);
+  Collect(*worker);
 
   EXPECT_TRUE(worker->is_condemned());
   EXPECT_TRUE(fakes_[0].exit);
-  EXPECT_THAT(worker->ReapIfEnded(kNow, outcomes_)->reason, HasSubstr("corrupted its channel"));
+  EXPECT_THAT(Reap(*worker)->reason, HasSubstr("corrupted its channel"));
 }
 
 TEST_F(UserWorkerTest, OneThatNotifiesOnceForEachAnswerLives) {
@@ -125,9 +133,9 @@ TEST_F(UserWorkerTest, OneThatNotifiesOnceForEachAnswerLives) {
   for (uint64_t id = 1; id <= 3; ++id) {
     worker->Give(Item(dataset_, id));
     fakes_[0].Answer(fakes_[0].Take().sequence);
-    if (id == 2) worker->Collect(kNow, outcomes_);  // its notification comes later
+    if (id == 2) Collect(*worker);  // its notification comes later
     fakes_[0].Notify();
-    worker->Collect(kNow, outcomes_);
+    Collect(*worker);
   }
 
   EXPECT_EQ(outcomes_.size(), 3u);
@@ -140,10 +148,10 @@ TEST_F(UserWorkerTest, OneThatNotifiesWithoutAnAnswerIsKilled) {
   fakes_[0].Take();
 
   fakes_[0].Notify();
-  worker->Collect(kNow, outcomes_);
+  Collect(*worker);
 
   EXPECT_TRUE(worker->is_condemned());
-  const auto dead = worker->ReapIfEnded(kNow, outcomes_);
+  const auto dead = Reap(*worker);
   ASSERT_TRUE(dead.has_value());
   EXPECT_THAT(dead->reason, HasSubstr("corrupted its channel"));
 }
@@ -157,7 +165,7 @@ TEST_F(UserWorkerTest, OneThatIsNotReadyInTimeIsKilled) {
   EXPECT_FALSE(fakes_[0].exit);
   worker->Tick(kNow + seconds(11), time_outs);
 
-  EXPECT_THAT(worker->ReapIfEnded(kNow, outcomes_)->reason, HasSubstr("not ready in time"));
+  EXPECT_THAT(Reap(*worker)->reason, HasSubstr("not ready in time"));
 }
 
 TEST_F(UserWorkerTest, ASegmentIsSentOnceAndForgottenOnce) {
@@ -189,7 +197,7 @@ TEST_F(UserWorkerTest, OneThatDoesNotReadItsSocketIsKilled) {
 
   EXPECT_TRUE(worker->ShowSegment(4, wake_, 0));
 
-  EXPECT_THAT(worker->ReapIfEnded(kNow, outcomes_)->reason, HasSubstr("did not read its socket"));
+  EXPECT_THAT(Reap(*worker)->reason, HasSubstr("did not read its socket"));
 }
 
 TEST_F(UserWorkerTest, ItsNextProcessKnowsNoSegmentsAndWasGivenNothing) {
@@ -198,7 +206,7 @@ TEST_F(UserWorkerTest, ItsNextProcessKnowsNoSegmentsAndWasGivenNothing) {
   worker->Give(Item(dataset_, 5, 50));
   fakes_[0].Take();
   fakes_[0].End(kSegmentationFault);
-  worker->ReapIfEnded(kNow, outcomes_);
+  Reap(*worker);
 
   Start(*worker);
 
