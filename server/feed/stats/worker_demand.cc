@@ -11,8 +11,10 @@ namespace penstock::feed {
 namespace {
 
 constexpr double kIdle = 0.5;
-// A trainer that sleeps for that much of the last moment cannot wait for the figures to settle.
-constexpr double kUrgent = 0.5;
+// How many more than are missed right now: the ranks of one training wait for each other, too.
+constexpr double kToSpare = 1.25;
+// Of a trainer that sleeps more than that, it isn't known how many workers it needs.
+constexpr double kMostKnown = 0.5;
 // With one worker fewer, the others must not be busier than this, or it would be needed again at
 // once.
 constexpr double kStillEasy = 0.7;
@@ -22,8 +24,16 @@ bool OneIsTooMany(const WorkerDemand::Seen& seen) {
   return seen.busy * seen.workers / (seen.workers - 1) < kStillEasy;
 }
 
+// A trainer that has slept in the last moment cannot wait for the figures to settle.
 bool IsUrgent(const WorkerDemand::Seen& seen) {
-  return seen.starving >= kUrgent && seen.busy_lately >= base::kBusy;
+  return seen.starving >= base::kHeldUp && seen.busy_lately >= base::kBusy;
+}
+
+// At most twice as many.
+uint32_t More(const WorkerDemand::Seen& seen) {
+  const uint32_t few = std::max(seen.workers, 1u);
+  const double needed = few / (1 - std::min(seen.starving, kMostKnown));
+  return std::clamp(static_cast<uint32_t>(std::ceil(kToSpare * needed)), few + 1, 2 * few);
 }
 
 // As many as have enough to do, but at least half of those that there are.
@@ -40,7 +50,7 @@ std::optional<WorkerDemand::Change> WorkerDemand::Ask(const Seen& seen, base::Ti
   if (!OneIsTooMany(seen)) idle_since_.reset();
   const uint32_t few = std::max(seen.workers, 1u);
   if (IsUrgent(seen) && seen.workers < options_.most && !IsWithin(options_.hurries, now))
-    return Changed(std::min(2 * few, options_.most), "trainers sleep while all workers decode",
+    return Changed(std::min(More(seen), options_.most), "trainers sleep while all workers decode",
                    now);
   if (IsWithin(options_.settles, now)) return std::nullopt;
 

@@ -15,7 +15,7 @@ class WorkerDemand {
  public:
   struct Options {
     uint32_t most = 1;  // maximum; the minimum is one
-    // How long to wait after a change while a trainer sleeps most of the time.
+    // How long to wait after a change while a trainer sleeps.
     base::Duration hurries = std::chrono::milliseconds(200);
     // How long to wait after a change until the figures reflect the new number.
     base::Duration settles = std::chrono::seconds(5);

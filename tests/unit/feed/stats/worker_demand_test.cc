@@ -121,11 +121,29 @@ TEST(WorkerDemandTest, ATrainerThatSleepsGetsAllWithinASecond) {
   EXPECT_EQ(workers, 16u);
 }
 
+// Two ranks of one training, each of which is seen to sleep for a few percent of the time.
+TEST(WorkerDemandTest, ATrainerThatSleepsALittleGetsEnoughWithinASecond) {
+  constexpr WorkerDemand::Options kThirtyTwo{.most = 32};
+  for (const double needed : {9.0, 11.0, 14.0}) {
+    WorkerDemand demand(kThirtyTwo);
+    uint32_t workers = 8;
+    for (int tick = 0; tick < 10; ++tick) {
+      const double starving = std::max(0.0, 1 - workers / needed) / 2;
+      const auto change =
+          demand.Ask({.workers = workers, .starving = starving, .busy_lately = 0.95},
+                     kDemandStart + tick * std::chrono::milliseconds(100));
+      if (change) workers = change->workers;
+    }
+    EXPECT_GE(workers, needed);
+    EXPECT_LE(workers, 1.5 * needed);
+  }
+}
+
 TEST(WorkerDemandTest, ATrainerThatSleepsForAnotherReasonHurriesNobody) {
   WorkerDemand demand(kEight);
   for (int at = 0; at < 9; ++at) {
     EXPECT_FALSE(Ask(demand, {.workers = 4, .starving = 1, .busy_lately = 0.3}, at));
-    EXPECT_FALSE(Ask(demand, {.workers = 4, .starving = 0.1, .busy_lately = 1}, at));
+    EXPECT_FALSE(Ask(demand, {.workers = 4, .starving = 0.01, .busy_lately = 1}, at));
   }
 }
 
