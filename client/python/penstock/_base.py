@@ -252,7 +252,10 @@ class LoaderBase:
 
     def _taken(self):
         """What the taker returns; while the daemon is gone, retries for `reconnect` seconds."""
-        return while_gone(self._take, self._settings.reconnect, lambda error: isinstance(error, Unavailable))
+        try:
+            return self._take()
+        except Unavailable as error:
+            return while_gone(self._take, self._settings.reconnect, lambda error: isinstance(error, Unavailable), error)
 
     def _opening(self, attempt):
         """What `attempt` returns; if the daemon has gone away, retries for `reconnect` seconds. A daemon that was never

@@ -8,12 +8,16 @@ from .errors import DeadlineExceeded, Error, NotFound, Unavailable
 _PAUSE = 0.1  # seconds between two attempts
 
 
-def while_gone(attempt, seconds, may_pass):
+def while_gone(attempt, seconds, may_pass, failed=None):
     """What `attempt` returns. After an error for which `may_pass(error)`, it is repeated for up to `seconds`. An attempt
-    that only ran into one of the client's own time limits then ends as Unavailable: the caller set no such limit."""
+    that only ran into one of the client's own time limits then ends as Unavailable: the caller set no such limit.
+    `failed`: the error of a first attempt that was made already."""
     gone_since = None
     while True:
         try:
+            if failed is not None:
+                first, failed = failed, None
+                raise first
             result = attempt()
         except (Unavailable, NotFound, DeadlineExceeded) as error:
             if not may_pass(error):
