@@ -109,7 +109,7 @@ for name; do
     python-types) if tools; then check python-types python_types; else failed="$failed mypy"; fi ;;
     thread-safety) check thread-safety threads ;;
     some-includes) check some-includes includes ;;
-    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_UNITS:-32}" ;;
+    some-clang-tidy) check some-clang-tidy mistakes --most "${PENSTOCK_LINT_UNITS:-24}" ;;
     clang-tidy) check clang-tidy mistakes ;;
     *)
       echo "lint: there is no check '$name'; see the first lines of tests/lint/run.sh" >&2
