@@ -1,5 +1,6 @@
 #include "server/kept/row_store.h"
 
+#include <new>
 #include <utility>
 
 namespace penstock::kept {
@@ -99,7 +100,12 @@ void KeptRowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) 
     }
     ++entry.users;
   }
-  auto row = std::make_shared<const MemoryRow>(parts, in_use_);
+  std::shared_ptr<const MemoryRow> row;
+  try {
+    row = std::make_shared<const MemoryRow>(parts, in_use_);
+  } catch (const std::bad_alloc&) {  // the limit may be larger than the memory there is
+    return Arrived(entry, sample, *medium, bytes, nullptr);
+  }
   if (*medium == Medium::kFolder) return WriteToFolder(entry, sample, std::move(row));
   Arrived(entry, sample, Medium::kMemory, bytes, row);
 }

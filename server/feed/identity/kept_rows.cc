@@ -32,7 +32,9 @@ bool MayKeepImages(const FeedSpec& spec) {
 }
 
 uint64_t ImagesFingerprint(const FeedSpec& spec) {
-  return static_cast<uint64_t>(spec.decoding.exif);
+  constexpr uint64_t kOfDigest = 0x9E3779B97F4A7C15, kOfSamples = 0xC2B2AE3D27D4EB4F;
+  return spec.dataset_digest * kOfDigest + spec.samples * kOfSamples +
+         static_cast<uint64_t>(spec.decoding.exif);
 }
 
 uint64_t RowsFingerprint(FeedSpec spec) {

@@ -19,7 +19,8 @@ bool MayKeepRows(const FeedSpec& spec);
 // own.
 bool MayKeepImages(const FeedSpec& spec);
 
-// What decides the bytes of a decoded image, beside its file: whether it is turned upright.
+// What decides the bytes of a sample's decoded image, beside the files: which image has its number
+// (mixtures number parts of the same files differently), and whether it is turned upright.
 uint64_t ImagesFingerprint(const FeedSpec& spec);
 
 // A hash of all that decides the bytes of a sample's row: the fingerprint without order and seed.
