@@ -39,7 +39,11 @@ class KeptImagesTest : public ::testing::Test {
             .config = "server: {socket: SOCKET, group: '', state_dir: '" + folder_.At("state") +
                       "', metrics_address: '127.0.0.1:" + std::to_string(port_) +
                       "'}\npool: {max: 16MiB}\nworkers: {count: 2}\ncache: {decoded: " + decoded +
-                      "}\ndatasets: [{name: photographs, folder: " + photographs_ + "}]\n"};
+                      "}\ndatasets: [{name: photographs, folder: " + photographs_ +
+                      "}, {name: first, folder: " + photographs_ +
+                      ", range: 0..30}, {name: second, folder: " + photographs_ +
+                      ", range: 30..60}, {name: one, mixture: {parts: [{dataset: first, weight: "
+                      "1}]}}, {name: other, mixture: {parts: [{dataset: second, weight: 1}]}}]\n"};
   }
   double Value(const std::string& series) const {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));  // a page is shown for 100 ms
@@ -91,6 +95,19 @@ TEST_F(KeptImagesTest, WithLittleMemorySomeAreDecodedAgain) {
   EXPECT_TRUE(OneEpoch(daemon.address(), Crops(2)) == expected[1]);
   EXPECT_LT(Served(), kImages);
   EXPECT_LE(Value("penstock_kept_image_bytes"), Value("penstock_kept_image_max_bytes"));
+}
+
+// Both number their samples from 0, of the same files.
+TEST_F(KeptImagesTest, MixturesOfTheSameFilesHaveImagesOfTheirOwn) {
+  SessionOptions one = Crops(1), other = Crops(1);
+  one.dataset = "one";
+  other.dataset = "other";
+  const std::vector<Delivered> expected = Plain({one, other});
+  ASSERT_FALSE(expected[0] == expected[1]);
+
+  DaemonProcess daemon(Options("200MiB"));
+  EXPECT_TRUE(OneEpoch(daemon.address(), one) == expected[0]);
+  EXPECT_TRUE(OneEpoch(daemon.address(), other) == expected[1]);
 }
 
 // Every use of a kept image is behind an opening of its file.
