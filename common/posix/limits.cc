@@ -8,9 +8,8 @@
 namespace penstock::posix {
 
 // On Linux, PRIO_PROCESS with 0 means the calling thread, contrary to POSIX; see setpriority(2).
-absl::Status GiveWay() {
-  constexpr int kHighest = 19;
-  if (::setpriority(PRIO_PROCESS, 0, kHighest) == 0) return absl::OkStatus();
+absl::Status GiveWay(Priority priority) {
+  if (::setpriority(PRIO_PROCESS, 0, static_cast<int>(priority)) == 0) return absl::OkStatus();
   return base::ErrnoStatus(errno, "lowering a thread's priority");
 }
 

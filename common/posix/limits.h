@@ -7,10 +7,13 @@
 
 namespace penstock::posix {
 
-// Gives the calling thread, and threads that it starts later, the lowest priority (nice 19), with
-// which it gets a sixty-eighth of a normal thread's share of a contended core. Cannot be undone
+// Nice values. Beside a normal thread on one core, kLow gets a tenth of it, which is enough for
+// what somebody waits for; kLowest a seventieth.
+enum class Priority : int { kLow = 10, kLowest = 19 };
+
+// Gives the calling thread, and threads that it starts later, a low priority. Cannot be undone
 // without privileges.
-absl::Status GiveWay();
+absl::Status GiveWay(Priority priority = Priority::kLowest);
 
 // Makes all threads allocate from one heap. For programs that rarely allocate on hot paths: by
 // default glibc creates up to eight heaps per core for threads that allocate concurrently, and each

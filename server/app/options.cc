@@ -153,14 +153,17 @@ indexer::Indexers::Options ToIndexers(const config::v1::Config& config,
                            Milliseconds(config.source().retry_for_ms()), kLeastStorageWait)}};
 }
 
+uint64_t MachineMemory() { return posix::ReadMachine().Memory(); }
+
 kept::KeptRowStore::Options KeptRowsOptions(const config::v1::Config& config) {
   return {.memory = config.cache().memory_bytes(),
           .folder = config.cache().folder(),
-          .folder_max = config.cache().folder_max_bytes()};
+          .folder_max = config.cache().folder_max_bytes(),
+          .ask = MachineMemory};
 }
 
 kept::KeptRowStore::Options KeptImagesOptions(const config::v1::Config& config) {
-  return {.memory = config.cache().decoded_bytes()};
+  return {.memory = config.cache().decoded_bytes(), .ask = MachineMemory};
 }
 
 bool KeepsRows(const config::v1::Config& config) {
@@ -173,7 +176,7 @@ feed::Engine::Options EngineOptions(const config::v1::Config& config,
   engine.pool.max_bytes = config.pool().max_bytes();
   engine.pool.segment_bytes = config.pool().segment_bytes();
   engine.pool.preallocate_bytes = config.pool().preallocate_bytes();
-  engine.pool.available_bytes = [] { return posix::ReadMachine().Memory(); };
+  engine.pool.available_bytes = MachineMemory;
   engine.workers = WorkersOptions(config, machine);
   engine.row_copiers = {.count = RowCopierCount(config, machine)};
   engine.retry_for = Milliseconds(config.source().retry_for_ms());

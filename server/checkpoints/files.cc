@@ -72,6 +72,16 @@ absl::Status WriteAt(const posix::Fd& file, uint64_t offset, std::span<const std
   return absl::OkStatus();
 }
 
+// Whatever is at this path, opening it does not wait. **Errors**: it is not a file.
+absl::StatusOr<posix::Fd> OpenFile(const std::string& path, int flags) {
+  posix::Fd file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file.valid()) return base::ErrnoStatus(errno, path);
+  struct stat facts {};
+  if (::fstat(file.get(), &facts) != 0) return base::ErrnoStatus(errno, path);
+  if (!S_ISREG(facts.st_mode)) return absl::FailedPreconditionError(path + " is not a file");
+  return file;
+}
+
 bool HasHeader(const posix::Fd& file, const FileHeader& wanted) {
   FileHeader header;
   const auto got = ReadAt(file, 0, std::as_writable_bytes(std::span(&header, 1)));
@@ -123,8 +133,7 @@ std::string CheckpointFiles::PathOf(const ShelfPlace& place) const {
 
 absl::StatusOr<posix::Fd> CheckpointFiles::OpenFor(const ShelfPlace& place) {
   const std::string path = PathOf(place);
-  posix::Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file.valid()) return base::ErrnoStatus(errno, path);
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd file, OpenFile(path, O_RDWR | O_CREAT));
   in_use_.insert(path);
   const FileHeader header = MakeHeader(place);
   if (HasHeader(file, header)) return file;
@@ -135,8 +144,9 @@ absl::StatusOr<posix::Fd> CheckpointFiles::OpenFor(const ShelfPlace& place) {
 
 // Holes in the file read as zeros: samples without checkpoints.
 void CheckpointFiles::Read(const ShelfPlace& place) {
-  const posix::Fd file(::open(PathOf(place).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.valid() || !HasHeader(file, MakeHeader(place))) return;
+  const absl::StatusOr<posix::Fd> opened = OpenFile(PathOf(place), O_RDONLY);
+  if (!opened.ok() || !HasHeader(*opened, MakeHeader(place))) return;
+  const posix::Fd& file = *opened;
   in_use_.insert(PathOf(place));
   (void)::futimens(file.get(), nullptr);  // used now, so not the oldest
   std::vector<std::byte> block(BlockBytes(place.room));

@@ -143,7 +143,7 @@ class EpollDoorway final : public Doorway {
 // Runs at low priority: clients that connect can wait, feeds cannot.
 void EpollDoorway::Run() {
   ::pthread_setname_np(::pthread_self(), "doorway");
-  if (const absl::Status gave_way = posix::GiveWay(); !gave_way.ok())
+  if (const absl::Status gave_way = posix::GiveWay(posix::Priority::kLow); !gave_way.ok())
     PENSTOCK_LOG(kWarning, "doorway_priority", {"why", gave_way.message()});
   for (;;) {
     const base::Duration wait = DoWhatIsDue();

@@ -28,7 +28,9 @@ bool Pays(uint64_t bytes, base::Duration decode) {
 uint64_t ImageShelf::RoomFor(uint64_t file_bytes) const {
   if (in_vain_ >= kMostInVain) return 0;
   const uint64_t room = std::clamp(kRoomPerFile * file_bytes, kLeastRoom, kMostRoom);
-  return shelf_->HasRoomFor(room) ? room : 0;
+  if (shelf_->HasRoomFor(room)) return room;
+  shelf_->NotePassedOver();
+  return 0;
 }
 
 void ImageShelf::Put(uint64_t sample, std::span<std::byte> image, base::Duration decode) {

@@ -53,11 +53,18 @@ KeptRow::Copied RowFile::FolderRow::CopyTo(const RowParts& parts) const {
   return Copied::kDone;
 }
 
+absl::StatusOr<posix::Fd> RowFile::Make(const std::string& folder) {
+  posix::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file.valid()) return file;
+  return base::ErrnoStatus(errno, absl::StrCat("a file without a name in '", folder, "'"));
+}
+
+absl::Status RowFile::Check(const std::string& folder) { return Make(folder).status(); }
+
 absl::Status RowFile::Open() {
   if (file_.valid()) return absl::OkStatus();
-  file_ = posix::Fd(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file_.valid()) return absl::OkStatus();
-  return base::ErrnoStatus(errno, absl::StrCat("a file without a name in '", folder_, "'"));
+  PENSTOCK_ASSIGN_OR_RETURN(file_, Make(folder_));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const KeptRow>> RowFile::Write(const MemoryRow& row) {

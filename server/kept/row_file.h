@@ -23,12 +23,16 @@ class RowFile : public std::enable_shared_from_this<RowFile> {
   RowFile(std::string folder, uint64_t row_bytes)
       : folder_(std::move(folder)), row_bytes_(row_bytes) {}
 
+  // Whether a file could be made in this folder now. May wait for the storage.
+  static absl::Status Check(const std::string& folder);
+
   // Writes the row to a free place. One thread at a time; may wait for the storage. **Errors**: the
   // folder cannot be used, the disk is full, or fails; InvalidArgument for a row of another size.
   absl::StatusOr<std::shared_ptr<const KeptRow>> Write(const MemoryRow& row);
 
  private:
   class FolderRow;
+  static absl::StatusOr<posix::Fd> Make(const std::string& folder);
   absl::Status Open();
   uint64_t TakePlace();
   void FreePlace(uint64_t place);

@@ -21,8 +21,9 @@ bool KeptRowStore::MakeRoom(RowEntry& entry, Medium medium, uint64_t bytes) {
 }
 
 bool KeptRowStore::HasRoomFor(RowEntry& entry, uint64_t bytes) {
+  const bool has_memory = memory_left_.IsEnoughFor(*in_use_ + bytes);  // asks without our lock
   const base::MutexLock lock(mutex_);
-  if (MayHaveRoom(entry, Medium::kMemory, bytes)) return true;
+  if (has_memory && MayHaveRoom(entry, Medium::kMemory, bytes)) return true;
   return writer_ != nullptr && writer_->HasRoomFor(bytes) &&
          MayHaveRoom(entry, Medium::kFolder, bytes);
 }

@@ -22,7 +22,8 @@ void RowShelf::Put(uint64_t sample, const RowParts& parts) { store_->Put(entry_,
 // ---- KeptRowStore ----
 
 KeptRowStore::KeptRowStore(const Options& options)
-    : max_({options.memory, options.folder.empty() ? 0 : options.folder_max}) {
+    : max_({options.memory, options.folder.empty() ? 0 : options.folder_max}),
+      memory_left_(options.ask) {
   if (max_bytes(Medium::kFolder) > 0)
     writer_ = std::make_unique<RowWriter>(RowWriter::Options{.folder = options.folder});
 }
@@ -83,58 +84,66 @@ bool KeptRowStore::Take(RowEntry& entry, uint64_t sample, const RowParts& parts)
   return false;
 }
 
-void KeptRowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) {
-  const uint64_t bytes = BytesOf(parts);
-  std::optional<Medium> medium;
-  {
-    const base::MutexLock lock(mutex_);
-    if (RowOf(entry, sample) != nullptr) return;
-    if (MakeRoom(entry, Medium::kMemory, bytes)) {
-      medium = Medium::kMemory;
-    } else if (writer_ != nullptr && writer_->HasRoomFor(bytes) &&
-               MakeRoom(entry, Medium::kFolder, bytes)) {
-      medium = Medium::kFolder;
-    } else {
+std::optional<KeptRowStore::Admitted> KeptRowStore::Admit(RowEntry& entry, uint64_t sample,
+                                                          uint64_t bytes) {
+  const bool has_memory = memory_left_.IsEnoughFor(*in_use_ + bytes);  // asks without our lock
+  const base::MutexLock lock(mutex_);
+  if (RowOf(entry, sample) != nullptr || entry.being_put.contains(sample)) return std::nullopt;
+  Admitted admitted{.sample = sample, .number = ++puts_, .bytes = bytes, .medium = Medium::kMemory};
+  if (!has_memory || !MakeRoom(entry, Medium::kMemory, bytes)) {
+    admitted.medium = Medium::kFolder;
+    const bool fits =
+        writer_ != nullptr && writer_->HasRoomFor(bytes) && MakeRoom(entry, Medium::kFolder, bytes);
+    if (!fits) {
       ++counts_.refused;
-      return;
+      return std::nullopt;
     }
-    ++entry.users;
   }
+  ++entry.users;
+  entry.being_put.emplace(sample, admitted.number);
+  return admitted;
+}
+
+void KeptRowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) {
+  const std::optional<Admitted> admitted = Admit(entry, sample, BytesOf(parts));
+  if (!admitted) return;
   std::shared_ptr<const MemoryRow> row;
   try {
     row = std::make_shared<const MemoryRow>(parts, in_use_);
-  } catch (const std::bad_alloc&) {  // the limit may be larger than the memory there is
-    return Arrived(entry, sample, *medium, bytes, nullptr);
+  } catch (const std::bad_alloc&) {
+    return Arrived(entry, *admitted, nullptr);
   }
-  if (*medium == Medium::kFolder) return WriteToFolder(entry, sample, std::move(row));
-  Arrived(entry, sample, Medium::kMemory, bytes, row);
+  if (admitted->medium == Medium::kFolder) return WriteToFolder(entry, *admitted, std::move(row));
+  Arrived(entry, *admitted, row);
 }
 
-void KeptRowStore::WriteToFolder(RowEntry& entry, uint64_t sample,
+void KeptRowStore::WriteToFolder(RowEntry& entry, const Admitted& admitted,
                                  std::shared_ptr<const MemoryRow> row) {
-  const uint64_t bytes = row->bytes();
   std::shared_ptr<RowFile> file;
   {
     const base::MutexLock lock(mutex_);
-    if (entry.file == nullptr) entry.file = std::make_shared<RowFile>(writer_->folder(), bytes);
+    if (entry.file == nullptr)
+      entry.file = std::make_shared<RowFile>(writer_->folder(), row->bytes());
     file = entry.file;
   }
   writer_->Submit(std::move(row), std::move(file),
-                  [this, &entry, sample, bytes](const std::shared_ptr<const KeptRow>& written) {
-                    Arrived(entry, sample, Medium::kFolder, bytes, written);
+                  [this, &entry, admitted](const std::shared_ptr<const KeptRow>& written) {
+                    Arrived(entry, admitted, written);
                   });
 }
 
-void KeptRowStore::Arrived(RowEntry& entry, uint64_t sample, Medium medium, uint64_t bytes,
+void KeptRowStore::Arrived(RowEntry& entry, const Admitted& admitted,
                            const std::shared_ptr<const KeptRow>& row) {
   const base::MutexLock lock(mutex_);
-  const bool kept = row != nullptr && RowOf(entry, sample) == nullptr;
+  const auto put = entry.being_put.find(admitted.sample);
+  const bool is_wanted = put != entry.being_put.end() && put->second == admitted.number;
+  if (is_wanted) entry.being_put.erase(put);  // otherwise it was forgotten in the meantime
   if (row == nullptr) ++counts_.refused;
-  if (kept) {
-    entry.In(medium).emplace(sample, row);
-  } else {  // another thread was faster, or it could not be written
-    entry.BytesIn(medium) -= bytes;
-    held_[static_cast<size_t>(medium)] -= bytes;
+  if (row != nullptr && is_wanted) {
+    entry.In(admitted.medium).emplace(admitted.sample, row);
+  } else {
+    entry.BytesIn(admitted.medium) -= admitted.bytes;
+    held_[static_cast<size_t>(admitted.medium)] -= admitted.bytes;
   }
   Leave(entry);
 }
@@ -151,6 +160,7 @@ void KeptRowStore::Forget(uint64_t files, uint64_t sample) {
   const base::MutexLock lock(mutex_);
   for (auto& [key, entry] : entries_) {
     if (key.files != files) continue;
+    entry.being_put.erase(sample);
     if (const auto row = RowOf(entry, sample)) Drop(entry, row->medium(), sample);
   }
 }
@@ -162,6 +172,7 @@ std::vector<uint64_t> KeptRowStore::SamplesOf(uint64_t files) const {
     if (key.files != files) continue;
     for (const RowEntry::RowsOfMedium& rows : entry.rows)
       for (const auto& [sample, row] : rows) samples.push_back(sample);
+    for (const auto& [sample, number] : entry.being_put) samples.push_back(sample);
   }
   return samples;
 }

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "common/base/mutex.h"
 #include "server/kept/kept_row.h"
+#include "server/kept/memory_left.h"
 #include "server/kept/row_shelf.h"
 #include "server/kept/row_writer.h"
 
@@ -38,6 +39,8 @@ struct RowEntry {
 
   RowShelfKey key;
   std::array<RowsOfMedium, kMedia> rows;
+  // Rows that are being put, by sample. A row is kept only if its number is still here.
+  absl::flat_hash_map<uint64_t, uint64_t> being_put;
   std::array<uint64_t, kMedia> bytes{};  // with rows that are being put
   std::shared_ptr<RowFile> file;         // null: no row was written
   uint64_t users = 0;                    // shelves that exist, and rows that are being put
@@ -50,6 +53,8 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
     uint64_t memory = 0;
     std::string folder = {};  // empty: none
     uint64_t folder_max = 0;
+    // The memory that the machine has left; see MemoryLeft. Not set: enough.
+    MemoryLeft::Ask ask = {};
   };
   explicit KeptRowStore(const Options& options);
 
@@ -77,14 +82,21 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
   std::optional<uint64_t> FindBytes(RowEntry& entry, uint64_t sample) const;
   bool HasRoomFor(RowEntry& entry, uint64_t bytes);
   bool Take(RowEntry& entry, uint64_t sample, const RowParts& parts);
+  // A row for which there is room.
+  struct Admitted {
+    uint64_t sample, number, bytes;
+    Medium medium;
+  };
+  std::optional<Admitted> Admit(RowEntry& entry, uint64_t sample, uint64_t bytes);
   void Put(RowEntry& entry, uint64_t sample, const RowParts& parts);
   void Close(RowEntry& entry);
 
   std::shared_ptr<const KeptRow> RowOf(RowEntry& entry, uint64_t sample) const
       PENSTOCK_REQUIRES(mutex_);
-  void WriteToFolder(RowEntry& entry, uint64_t sample, std::shared_ptr<const MemoryRow> row);
+  void WriteToFolder(RowEntry& entry, const Admitted& admitted,
+                     std::shared_ptr<const MemoryRow> row);
   // The row for which room was made, or null: there is none.
-  void Arrived(RowEntry& entry, uint64_t sample, Medium medium, uint64_t bytes,
+  void Arrived(RowEntry& entry, const Admitted& admitted,
                const std::shared_ptr<const KeptRow>& row);
   void Leave(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
   void Drop(RowEntry& entry, Medium medium, uint64_t sample) PENSTOCK_REQUIRES(mutex_);
@@ -98,12 +110,14 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
       PENSTOCK_REQUIRES(mutex_);
 
   const std::array<uint64_t, kMedia> max_;
+  MemoryLeft memory_left_;
   // Shared with the rows in memory, the last of which may outlive the store.
   const std::shared_ptr<std::atomic<uint64_t>> in_use_ = std::make_shared<std::atomic<uint64_t>>(0);
   mutable base::Mutex mutex_;
   std::map<RowShelfKey, RowEntry> entries_ PENSTOCK_GUARDED_BY(mutex_);
   std::array<uint64_t, kMedia> held_ PENSTOCK_GUARDED_BY(mutex_){};  // bytes, with those being put
   uint64_t closings_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  uint64_t puts_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   Counts counts_ PENSTOCK_GUARDED_BY(mutex_);
   std::unique_ptr<RowWriter> writer_;  // null: no folder; the last member, because it calls us
 };

@@ -36,6 +36,7 @@ void RowWriter::Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<Row
 
 void RowWriter::Work() {
   ::pthread_setname_np(::pthread_self(), "kept-write");
+  if (const absl::Status usable = RowFile::Check(options_.folder); !usable.ok()) Pause(usable);
   for (RowToWrite next; Next(next);) {
     const uint64_t bytes = next.row->bytes();
     next.written(Write(next));
@@ -57,11 +58,15 @@ bool RowWriter::Next(RowToWrite& next) {
 std::shared_ptr<const KeptRow> RowWriter::Write(const RowToWrite& next) {
   absl::StatusOr<std::shared_ptr<const KeptRow>> written = next.file->Write(*next.row);
   if (written.ok()) return *std::move(written);
+  Pause(written.status());
+  return nullptr;
+}
+
+void RowWriter::Pause(const absl::Status& why) {
   PENSTOCK_LOG(kWarning, "kept_rows_not_written", {"folder", options_.folder},
-               {"reason", written.status().message()});
+               {"reason", why.message()});
   const base::MutexLock lock(mutex_);
   paused_until_ = base::Now() + options_.pause;
-  return nullptr;
 }
 
 }  // namespace penstock::kept

@@ -46,6 +46,7 @@ class RowWriter {
   void Work();
   bool Next(RowToWrite& next);
   std::shared_ptr<const KeptRow> Write(const RowToWrite& next);
+  void Pause(const absl::Status& why);
 
   const Options options_;
   mutable base::Mutex mutex_;

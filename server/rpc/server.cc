@@ -177,7 +177,7 @@ class GrpcServer final : public Server {
 absl::Status GrpcServer::Begin(Listeners listeners) {
   absl::Status status;
   std::thread starter([&] {
-    if (const absl::Status gave_way = posix::GiveWay(); !gave_way.ok())
+    if (const absl::Status gave_way = posix::GiveWay(posix::Priority::kLow); !gave_way.ok())
       PENSTOCK_LOG(kWarning, "rpc_priority", {"why", gave_way.message()});
     status = BeginHere(std::move(listeners));
   });

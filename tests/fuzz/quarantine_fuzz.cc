@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 #include "server/source/state/quarantine_text.h"
 
 namespace source = penstock::source;
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] % 4 != 0) {
     text += '\n';
-    text = absl::StrFormat("%schecksum %016x\n", text, source::Hash(text));
+    text = absl::StrFormat("%schecksum %016x\n", text, penstock::base::Hash(text));
   }
   const auto content = source::ParseQuarantine(text);
   if (!content.ok()) {

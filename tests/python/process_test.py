@@ -1,6 +1,7 @@
 """Tests processes: forked, spawned, interrupted and ended ones, ranks under torchrun, and private daemons."""
 import multiprocessing
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -367,6 +368,28 @@ class ProcessTest(support.FeedTest):
             """, env=environ)
 
         self.assertEqual(said.count("private daemon"), 1, said)
+
+    def test_a_private_daemon_outlives_the_terminal_of_the_trainer_that_started_it(self):
+        runtime = os.path.join(self.folder, "runtime-of-a-terminal")
+        os.mkdir(runtime, 0o700)
+        environ = {**os.environ, "XDG_RUNTIME_DIR": runtime, "PENSTOCK_DAEMON": support.program("penstockd")}
+        del environ["PENSTOCK_ADDRESS"]
+        script = PRELUDE + "print(len(ids(loader())), 'samples', flush=True)\n"
+        self.addCleanup(subprocess.run, ["pkill", "-f", runtime])
+        trainer, terminal = pty.fork()
+        if trainer == 0:
+            os.execve(sys.executable, [sys.executable, "-c", script + "time.sleep(600)", self.photographs], environ)
+        said = b""
+        while b"100 samples" not in said:
+            said += os.read(terminal, 4096)
+
+        os.close(terminal)
+
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(trainer, 0)[1]), -signal.SIGHUP)
+        second = subprocess.run([sys.executable, "-c", script, self.photographs], text=True, env=environ,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(second.stdout, "100 samples\n", second.stderr)
+        self.assertNotIn("private daemon", second.stderr)  # that it started one
 
     @unittest.skipUnless(os.geteuid() == 0, "mounting wants root")
     def test_who_sees_other_files_at_a_path_is_not_given_the_first_ones(self):

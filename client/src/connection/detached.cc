@@ -34,18 +34,8 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Where the kernel shares cores by sessions first (its autogroups), the new session as a whole
-// would get as much as all of the trainer's threads together, whatever its workers' priority.
-void GiveWayAsASession() {
-  const int file = ::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;  // there are none
-  [[maybe_unused]] const ssize_t written = ::write(file, "19", 2);
-  ::close(file);
-}
-
 [[noreturn]] void Become(char* const* argv, int null, int log, int pipe) {
   ResetSignals();
-  GiveWayAsASession();
   const bool placed = ::dup2(null, 0) == 0 && ::dup2(log, 1) == 1 && ::dup2(log, 2) == 2 &&
                       ::syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) == 0 &&
                       ::chdir("/") == 0;
@@ -53,9 +43,9 @@ void GiveWayAsASession() {
   SendReport(pipe, {0, errno});
 }
 
-// The middle process. It leads the new session; when it exits, init becomes the daemon's parent.
+// The middle process. It leads the new group; when it exits, init becomes the daemon's parent.
 [[noreturn]] void Detach(char* const* argv, int null, int log, int pipe) {
-  if (::setsid() < 0) SendReport(pipe, {0, errno});
+  if (::setpgid(0, 0) != 0) SendReport(pipe, {0, errno});
   const pid_t pid = ::fork();
   if (pid == 0) Become(argv, null, log, pipe);
   SendReport(pipe, {pid, pid < 0 ? errno : 0});

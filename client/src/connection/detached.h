@@ -1,5 +1,11 @@
-// Starts a program that outlives this process: in a session of its own, without a terminal, without
-// our descriptors, and without leaving us a zombie.
+// Starts a program that outlives this process: in a process group of its own, so that neither
+// Ctrl-C nor the end of the terminal ends it, without our descriptors, and without leaving us a
+// zombie.
+//
+// It stays in our session. Where the kernel first shares cores among sessions (its autogroups), it
+// competes with other sessions as part of ours, as our own threads do; within ours its workers,
+// which have the lowest priority, give way to us. A session of its own would take as much as all of
+// our threads together, or, if it gave way as a whole, nothing beside anybody's compiler.
 //
 // **Thread safety**: any thread, even while other threads hold locks.
 #pragma once

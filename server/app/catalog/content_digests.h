@@ -28,7 +28,10 @@ class ContentDigests {
     size_t threads = 1;  // reading threads per digest
     size_t most_askers = 256;
     size_t most_askers_of_a_user = 16;
-    Desks::Options desks = {.most_threads = 16, .most_of_a_user = 2, .thread_name = "digest"};
+    Desks::Options desks = {.most_threads = 16,
+                            .most_of_a_user = 2,
+                            .thread_name = "digest",
+                            .priority = posix::Priority::kLowest};
   };
   explicit ContentDigests(const Options& options);
   ~ContentDigests();  // a read in progress may delay it

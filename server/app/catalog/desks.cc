@@ -54,6 +54,7 @@ bool Desks::Start(const Waiting& waiting) {
   const auto doing = std::make_shared<Waiting>(waiting);  // shared with its thread
   auto thread = posix::LooseThreads::Start([this, doing] {
     ::pthread_setname_np(::pthread_self(), options_.thread_name);
+    posix::GiveWay(options_.priority).IgnoreError();
     doing->job();
     doing->job = nullptr;
     Ended(*doing);

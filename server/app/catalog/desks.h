@@ -15,6 +15,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/posix/limits.h"
 #include "common/posix/loose_threads.h"
 
 namespace penstock::app {
@@ -27,6 +28,7 @@ class Desks {
     size_t most_waiting = 1024;  // jobs in total
     size_t most_waiting_of_a_user = 256;
     const char* thread_name = "catalog";
+    posix::Priority priority = posix::Priority::kLow;
   };
   using Job = std::function<void()>;
 

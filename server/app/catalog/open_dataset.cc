@@ -6,13 +6,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/hash.h"
 #include "server/source/annotated/annotated.h"
 #include "server/source/arrays/idx_pair.h"
 #include "server/source/arrays/npy.h"
 #include "server/source/arrays/tokens.h"
 #include "server/source/cifar/cifar.h"
 #include "server/source/files/braces.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/roots.h"
 #include "server/source/images/folder.h"
@@ -337,7 +337,7 @@ uint64_t FilesOf(const OpenedDataset& opened) {
   const source::Storage storage = opened.dataset->storage();
   const bool has_files = storage != source::Storage::kNothing && storage != source::Storage::kMade;
   if (opened.files != 0 || !has_files) return opened.files;
-  source::Hasher hash;
+  base::Hasher hash;
   hash.Add(opened.identity.stamp);
   if (opened.identity.stamp.empty())
     for (uint64_t i = 0; i < opened.dataset->samples(); ++i) hash.Add(opened.dataset->stamp(i));

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "server/source/core/mixture.h"
-#include "server/source/files/hash.h"
 
 namespace penstock::app {
 
@@ -33,7 +33,7 @@ absl::StatusOr<OpenedDataset> OpenMixture(const NamedDataset& dataset,
   // contains the parts' addresses, which stay valid as long as the mixture exists.
   opened.identity = {.key = dataset.path, .stamp = absl::StrCat(absl::Hex(opened.mixture->hash()))};
   for (const OpenPart& part : parts) opened.all_examined &= part.all_examined;
-  source::Hasher files;
+  base::Hasher files;
   for (const OpenPart& part : parts) files.Add(part.files);
   opened.files = std::max<uint64_t>(files.Digest(), 1);
   for (const OpenPart& part : parts)

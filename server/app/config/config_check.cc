@@ -164,8 +164,12 @@ void Check(const config::v1::Decode& decode, Checker& checker) {
 
 void Check(const config::v1::Cache& cache, Checker& checker) {
   if (!cache.folder().empty()) checker.IsPath("cache.folder", cache.folder());
-  const uint64_t least = cache.folder().empty() ? 0 : kMiB;
-  checker.IsSize("cache.folder_max", cache.folder_max_bytes(), {least, 1024 * 1024 * kGiB});
+  if (!cache.folder().empty()) {
+    checker.IsSize("cache.folder_max", cache.folder_max_bytes(), {kMiB, 1024 * 1024 * kGiB});
+  } else if (cache.folder_max_bytes() > 0) {
+    checker.Refuse("cache.folder_max", base::FormatBytes(cache.folder_max_bytes()),
+                   "0B, because cache.folder is not set");
+  }
   checker.IsSize("cache.decoded", cache.decoded_bytes(), {0, 64 * 1024 * kGiB});
   checker.IsSize("cache.memory", cache.memory_bytes(), {0, 64 * 1024 * kGiB});
 }

@@ -31,7 +31,7 @@ void ReplyExecutor::Do(Job job) {
 
 void ReplyExecutor::Run() {
   ::pthread_setname_np(::pthread_self(), "replies");
-  posix::GiveWay().IgnoreError();
+  posix::GiveWay(posix::Priority::kLow).IgnoreError();
   for (;;) {
     std::vector<Job> jobs;
     {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "common/base/crc32c.h"
+#include "common/base/hash.h"
 #include "server/decode/jpeg/rice_codes.h"
 
 namespace penstock::decode {
@@ -13,13 +13,13 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "points are little-endian");
 
 struct Header {
-  uint32_t sum;  // of the file and of all that follows
+  uint8_t sum[sizeof(uint64_t)];  // of the file and of all that follows
   uint32_t scan_bytes;
   uint16_t first, spacing;
   uint16_t points;
   uint8_t low_bits[2];  // of the Rice codes of positions, and of coefficients
 };
-static_assert(sizeof(Header) == 16);
+static_assert(sizeof(Header) == 20);
 
 // What a point takes, without its coefficients and for each of them; measured with ImageNet's
 // photographs. Points that find no room are left out.
@@ -35,23 +35,24 @@ int32_t Unfolded(uint32_t number) { return static_cast<int32_t>(number >> 1 ^ -(
 constexpr uint64_t kMostDistance = uint64_t{1} << 28;
 
 // `bytes`: with a header.
-uint32_t SumOf(uint32_t file_sum, std::span<const std::byte> bytes) {
-  const std::array sums = {file_sum, base::Crc32c(bytes.subspan(sizeof(Header::sum)))};
-  return base::Crc32c(std::as_bytes(std::span(sums)));
+uint64_t SumOf(uint64_t file_sum, std::span<const std::byte> bytes) {
+  const std::array sums = {file_sum, base::Hash(bytes.subspan(sizeof(Header::sum)))};
+  return base::Hash(std::as_bytes(std::span(sums)));
 }
 
-std::optional<Header> ReadHeader(std::span<const std::byte> bytes, uint32_t file_sum) {
+std::optional<Header> ReadHeader(std::span<const std::byte> bytes, uint64_t file_sum) {
   Header header;
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.sum != SumOf(file_sum, bytes)) return std::nullopt;
+  const uint64_t sum = SumOf(file_sum, bytes);
+  if (std::memcmp(header.sum, &sum, sizeof sum) != 0) return std::nullopt;
   return header;
 }
 
 }  // namespace
 
 std::optional<uint64_t> Checkpoints::ScanBytesOf(std::span<const std::byte> bytes,
-                                                 uint32_t file_sum) {
+                                                 uint64_t file_sum) {
   const std::optional<Header> header = ReadHeader(bytes, file_sum);
   return header ? std::optional<uint64_t>(header->scan_bytes) : std::nullopt;
 }
@@ -163,7 +164,7 @@ size_t Checkpoints::Write(std::span<std::byte> into) const {
       scan_.bytes > UINT32_MAX) {
     return 0;
   }
-  Header header = {.sum = 0,
+  Header header = {.sum = {},
                    .scan_bytes = static_cast<uint32_t>(scan_.bytes),
                    .first = static_cast<uint16_t>(grid_.first),
                    .spacing = static_cast<uint16_t>(grid_.spacing),
@@ -174,8 +175,8 @@ size_t Checkpoints::Write(std::span<std::byte> into) const {
       sizeof header + WritePoints(into.subspan(sizeof header), header.low_bits, header.points);
   if (header.points <= taken_ && taken_ > 0) return 0;
   std::memcpy(into.data(), &header, sizeof header);
-  header.sum = SumOf(scan_.file_sum, into.first(bytes));
-  std::memcpy(into.data(), &header.sum, sizeof header.sum);
+  const uint64_t sum = SumOf(scan_.file_sum, into.first(bytes));
+  std::memcpy(into.data(), &sum, sizeof sum);
   return bytes;
 }
 

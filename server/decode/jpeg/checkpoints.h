@@ -2,7 +2,7 @@
 // need not read the Huffman codes before them. They are recorded while the scan is read: one every
 // few MCUs, as far as it has been read.
 //
-// As bytes they are of use with the same file only, and carry a checksum of the file and of
+// As bytes they are of use with the same file only, and carry a 64-bit hash of the file and of
 // themselves: Begin ignores all others. Pure.
 #pragma once
 
@@ -29,7 +29,7 @@ class Checkpoints {
   };
 
   struct BaselineScan {
-    uint32_t file_sum = 0;  // checksum of the whole file
+    uint64_t file_sum = 0;  // 64-bit hash of the whole file
     uint64_t bytes = 0;     // of the scan
     uint32_t mcus = 0;
     uint32_t components = 0;  // 1 … kMostComponents
@@ -44,7 +44,7 @@ class Checkpoints {
   void BeginOn(const BaselineScan& scan, const Grid& grid);
 
   // The scan's size, if `bytes` are of a file with this checksum.
-  static std::optional<uint64_t> ScanBytesOf(std::span<const std::byte> bytes, uint32_t file_sum);
+  static std::optional<uint64_t> ScanBytesOf(std::span<const std::byte> bytes, uint64_t file_sum);
 
   const Grid& grid() const { return grid_; }
   // The last point at or before this MCU; null if there is none.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/base/crc32c.h"
+#include "common/base/hash.h"
 
 namespace penstock::decode {
 namespace {
@@ -62,7 +62,7 @@ Fault JpegReader::Begin(const Box& window) {
   rows_read_ = 0;
   started_over_ = false;
   scan_.reset();
-  if (room_ != nullptr) file_sum_ = base::Crc32cOfThirds(file_);
+  if (room_ != nullptr) file_sum_ = base::Hash(file_);
   if (!jpeg_has_multiple_scans(&info_)) scan_ = FindScan();
   judged_ = jpeg_has_multiple_scans(&info_) || scan_.has_value();
   discarded_.resize(size_t{4} * info_.image_width);

@@ -83,7 +83,7 @@ class JpegReader : public ImageReader {
   CheckpointRoom* room_ = nullptr;
   Checkpoints points_;
   bool uses_points_ = false;
-  uint32_t file_sum_ = 0;  // if there is a room
+  uint64_t file_sum_ = 0;  // if there is a room
   ScanCount progress_;
   bool open_ = false;
   std::span<const std::byte> file_;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 #include "server/source/lists/listed_images.h"
 
 namespace penstock::source {
@@ -169,7 +169,7 @@ class AnnotatedImages final : public Dataset {
   uint64_t stamp(uint64_t sample) const override {
     const uint64_t image = state_->images->StampAt(sample);
     if (state_->masks == nullptr) return image;
-    Hasher both;
+    base::Hasher both;
     both.Add(image);
     both.Add(state_->masks->StampAt(sample));
     return both.Digest();
@@ -206,23 +206,24 @@ class AnnotatedImages final : public Dataset {
  private:
   // Of paths, sizes, columns, objects and classes.
   uint64_t MakeDigest() const {
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.Add(kind_);
     AddFiles(state_->list(), hasher);
     for (const ListColumn& column : state_->list().columns)
-      hasher.Add(Hash(std::as_bytes(std::span(column.values))));
+      hasher.Add(base::Hash(std::as_bytes(std::span(column.values))));
     for (const SampleField& field : state_->fields) {
       hasher.Add(field.name);
-      hasher.Add(Hash(std::as_bytes(std::span(&field.target, 1))));
+      hasher.Add(base::Hash(std::as_bytes(std::span(&field.target, 1))));
     }
-    hasher.Add(Hash(std::as_bytes(std::span(state_->objects.ends))));
-    for (const ObjectColumn& column : state_->objects.columns) hasher.Add(Hash(column.values));
+    hasher.Add(base::Hash(std::as_bytes(std::span(state_->objects.ends))));
+    for (const ObjectColumn& column : state_->objects.columns)
+      hasher.Add(base::Hash(column.values));
     for (const std::string& name : state_->classes) hasher.Add(name);
     if (state_->masks != nullptr) AddFiles(state_->masks->list, hasher);
     return hasher.Digest();
   }
 
-  static void AddFiles(const ImageList& list, Hasher& hasher) {
+  static void AddFiles(const ImageList& list, base::Hasher& hasher) {
     hasher.Add(uint64_t{list.files.size()});
     for (uint64_t sample = 0; sample < list.files.size(); ++sample) {
       hasher.Add(list.PathOf(sample));

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "common/base/hash.h"
 #include "common/base/status.h"
 #include "server/source/annotated/annotated.h"
 #include "server/source/annotated/annotated_images.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/tree.h"
 #include "server/source/lists/image_list.h"
 #include "server/source/parse/parsers.h"
@@ -57,7 +57,7 @@ class AnnotatedOpening {
   const AnnotatedOptions& options_;
   Parsers& parsers_;
   std::vector<std::string> roots_;
-  Hasher states_;
+  base::Hasher states_;
 };
 
 // The openers of the kinds, in files of their own.

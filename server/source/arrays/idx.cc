@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "common/base/units.h"
 #include "server/source/arrays/idx_format.h"
 #include "server/source/core/content_digest.h"
 #include "server/source/core/row_store.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/index_memory.h"
 
 namespace penstock::source {
@@ -120,7 +120,7 @@ class IdxDataset final : public Dataset {
   // The digest of shape, rows and labels; independent of how they are stored.
   absl::Status MakeDigest() {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t rows, rows_->Hash());
-    Hasher hasher;
+    base::Hasher hasher;
     for (const uint64_t number : {samples_, uint64_t{shape_.height}, uint64_t{shape_.width},
                                   uint64_t{shape_.channels}, rows})
       hasher.Add(number);

@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "common/base/units.h"
 #include "server/source/arrays/npy_format.h"
 #include "server/source/arrays/npy_labels.h"
 #include "server/source/arrays/token_format.h"
 #include "server/source/core/content_digest.h"
 #include "server/source/core/row_store.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/index_memory.h"
 #include "server/source/files/tree_file.h"
 
@@ -202,7 +202,7 @@ class NpyDataset final : public Dataset {
 
   // The digest of names, types, shapes, rows and labels.
   absl::Status MakeDigest() {
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.Add(samples_);
     for (size_t i = 0; i < fields_.size(); ++i) {
       hasher.Add(fields_[i].name);

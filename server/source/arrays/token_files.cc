@@ -6,10 +6,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/hash.h"
 #include "common/base/units.h"
 #include "server/source/arrays/megatron_index.h"
 #include "server/source/files/braces.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/index_memory.h"
 
 namespace penstock::source {

@@ -10,12 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "common/base/units.h"
 #include "common/posix/gather.h"
 #include "server/source/arrays/token_check.h"
 #include "server/source/arrays/token_files.h"
 #include "server/source/core/content_digest.h"
-#include "server/source/files/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -98,7 +98,7 @@ class TokensDataset final : public Dataset {
 
   // The digest of the windows' shape and the tokens, sampled as in row_store.h.
   absl::Status MakeDigest() {
-    Hasher hasher;
+    base::Hasher hasher;
     uint64_t all = 0;
     for (const TokenFile& file : files_.files) all += file.bytes;
     for (const uint64_t number :
@@ -263,7 +263,7 @@ class TokensDataset final : public Dataset {
                                             base::DTypeName(files_.type), ")"));
   }
 
-  absl::Status HashFile(const TokenFile& file, uint64_t pieces, Hasher& hasher) const {
+  absl::Status HashFile(const TokenFile& file, uint64_t pieces, base::Hasher& hasher) const {
     std::vector<std::byte> piece(std::min(kPiece, file.bytes));
     const uint64_t last = file.bytes - piece.size();
     for (uint64_t i = 0; i < pieces; ++i) {

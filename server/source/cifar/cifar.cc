@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "server/source/cifar/cifar_pickle.h"
 #include "server/source/core/content_digest.h"
 #include "server/source/core/row_store.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/index_memory.h"
 
 namespace penstock::source {
@@ -203,9 +203,9 @@ class CifarDataset final : public Dataset {
 
   absl::Status MakeDigest() {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t rows, rows_->Hash());
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.Add(rows);
-    hasher.Add(Hash(std::as_bytes(std::span(labels_))));
+    hasher.Add(base::Hash(std::as_bytes(std::span(labels_))));
     hasher.Add(uint64_t{classes_.size()});
     digest_ = hasher.Digest();
     return absl::OkStatus();

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_join.h"
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -138,7 +138,7 @@ class MixtureDataset final : public Dataset {
  public:
   MixtureDataset(std::vector<Part> parts, std::vector<std::string> classes)
       : parts_(std::make_shared<const Parts>(std::move(parts))), classes_(std::move(classes)) {
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.Add("mixture");
     for (const Part& part : parts_->all()) {
       hasher.Add(part.of.dataset->digest());

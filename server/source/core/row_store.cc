@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "common/base/units.h"
 #include "common/posix/gather.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/mapped_file.h"
 
 namespace penstock::source {
@@ -48,7 +48,7 @@ class KeptRows final : public RowStore {
   bool changed() const override { return false; }
 
   absl::StatusOr<uint64_t> Hash() const override {
-    Hasher hasher;
+    base::Hasher hasher;
     PENSTOCK_RETURN_IF_ERROR(ForEachPiece(extent_.bytes(), [&](uint64_t at, uint64_t bytes) {
       hasher.Add({reinterpret_cast<const char*>(memory_.get() + at), bytes});
       return absl::OkStatus();
@@ -80,7 +80,7 @@ class MappedRows final : public RowStore {
   bool changed() const override { return file_->changed(); }
 
   absl::StatusOr<uint64_t> Hash() const override {
-    Hasher hasher;
+    base::Hasher hasher;
     std::vector<std::byte> piece(std::min(kPiece, extent_.bytes()));
     PENSTOCK_RETURN_IF_ERROR(ForEachPiece(extent_.bytes(), [&](uint64_t at, uint64_t bytes) {
       const std::span<std::byte> into = std::span(piece).first(bytes);

@@ -8,8 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "common/base/synthetic.h"
-#include "server/source/files/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -55,7 +55,7 @@ class SyntheticDataset final : public Dataset {
 
   absl::string_view kind() const override { return "synthetic"; }
   uint64_t samples() const override { return spec_.samples; }
-  uint64_t digest() const override { return Hash(ToString(spec_)); }
+  uint64_t digest() const override { return base::Hash(ToString(spec_)); }
   const std::vector<std::string>& classes() const override { return classes_; }
   int64_t label(uint64_t sample) const override {
     PENSTOCK_CHECK(sample < spec_.samples);

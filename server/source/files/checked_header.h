@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 
 namespace penstock::source {
 
@@ -36,9 +36,9 @@ uint64_t ChecksumUnder(std::span<const std::byte> index) {
   Header header;
   std::memcpy(&header, index.data(), sizeof header);
   header.checksum = 0;
-  Hasher hasher;
-  hasher.Add(Hash(std::as_bytes(std::span(&header, 1))));
-  hasher.Add(Hash(index.subspan(sizeof header)));
+  base::Hasher hasher;
+  hasher.Add(base::Hash(std::as_bytes(std::span(&header, 1))));
+  hasher.Add(base::Hash(index.subspan(sizeof header)));
   return hasher.Digest();
 }
 

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -28,7 +28,7 @@ FileState ToFileState(const struct stat& stat) {
 uint64_t StampOf(const FileState& state) {
   const uint64_t numbers[] = {state.inode, state.bytes, static_cast<uint64_t>(state.mtime_ns),
                               static_cast<uint64_t>(state.ctime_ns)};
-  const uint64_t stamp = Hash(std::as_bytes(std::span(numbers)));
+  const uint64_t stamp = base::Hash(std::as_bytes(std::span(numbers)));
   return stamp == 0 ? 1 : stamp;
 }
 

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -41,7 +41,7 @@ uint64_t NumberOfImage(dev_t device, const std::string& root) {
   const std::string disk = absl::StrCat(root, "/sys/dev/block/", major(device), ":", minor(device));
   const std::string sequence = FirstLine(disk + "/diskseq");
   const std::string boot = FirstLine(root + "/proc/sys/kernel/random/boot_id");
-  Hasher hasher;
+  base::Hasher hasher;
   hasher.Add(uint64_t{device});
   hasher.Add(sequence.empty() || boot.empty() ? NumberOfProcess()
                                               : absl::StrCat("disk ", sequence, " boot ", boot));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "common/posix/limits.h"
 
 namespace penstock::source {
 namespace {
@@ -66,7 +67,10 @@ class Shift {
 // Nullopt if the system allows no more threads.
 std::optional<std::thread> StartThread(Shift& shift) {
   try {
-    std::thread thread([&shift] { shift.Work(); });
+    std::thread thread([&shift] {
+      posix::GiveWay().IgnoreError();
+      shift.Work();
+    });
     ::pthread_setname_np(thread.native_handle(), "penstock-index");
     return thread;
   } catch (const std::system_error&) {

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "absl/strings/str_split.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 #include "server/source/files/mounted_image.h"
 #include "server/source/files/roots.h"
 
@@ -118,7 +118,7 @@ FileState Tree::StateOf(const struct stat& stat) const {
   if (!keeps_inodes_) state.inode = 0;
   if (image_ != 0 && stat.st_dev == device_) {
     const uint64_t numbers[] = {state.inode, image_};
-    state.inode = Hash(std::as_bytes(std::span(numbers)));
+    state.inode = base::Hash(std::as_bytes(std::span(numbers)));
   }
   return state;
 }

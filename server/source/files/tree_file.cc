@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "common/base/check.h"
+#include "common/base/hash.h"
 #include "common/posix/memory.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/roots.h"
 #include "server/source/files/sha256.h"
 
@@ -21,7 +21,7 @@ std::string NamesOf(std::span<const TreeFile> files) {
   std::string names = files.front().path();
   if (files.size() == 2) absl::StrAppend(&names, " ", files.back().path());
   if (files.size() <= 2) return names;
-  Hasher hasher;
+  base::Hasher hasher;
   for (const TreeFile& file : files) hasher.Add(file.path());
   return absl::StrCat(names, " and ", files.size() - 1, " more ",
                       absl::Hex(hasher.Digest(), absl::kZeroPad16));

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "common/base/hash.h"
 #include "server/source/files/checked_header.h"
-#include "server/source/files/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -84,7 +84,7 @@ class Writer {
   size_t folder_ = 0;
   uint64_t sample_ = 0, path_at_ = 0, name_at_ = 0;
   uint32_t label_ = kNoLabel;  // the first class increments it to 0
-  Hasher digest_, states_;
+  base::Hasher digest_, states_;
 };
 
 }  // namespace

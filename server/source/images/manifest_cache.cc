@@ -11,9 +11,9 @@
 
 #include "absl/strings/str_format.h"
 #include "common/base/clock.h"
+#include "common/base/hash.h"
 #include "common/posix/failpoint.h"
 #include "common/posix/fd.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/listing.h"
 
 namespace penstock::source {
@@ -88,7 +88,7 @@ absl::StatusOr<FilesFound> ExamineFiles(const Manifest& manifest, const Tree& tr
 ManifestCache::ManifestCache(const std::string& state_dir, const std::string& root,
                              std::shared_ptr<StateAccess> access)
     : folder_(absl::StrCat(state_dir, "/manifests")),
-      path_(absl::StrFormat("%s/%016x.manifest", folder_, Hash(root))),
+      path_(absl::StrFormat("%s/%016x.manifest", folder_, base::Hash(root))),
       root_(root),
       access_(std::move(access)) {}
 

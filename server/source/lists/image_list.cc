@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/parallel_for.h"
 #include "server/source/lists/listed_images.h"
@@ -123,7 +123,7 @@ class ListDataset final : public Dataset {
 
   // Of paths, sizes, labels, classes and columns.
   uint64_t MakeDigest() const {
-    Hasher hasher;
+    base::Hasher hasher;
     hasher.Add(uint64_t{samples()});
     for (uint64_t sample = 0; sample < samples(); ++sample) {
       hasher.Add(list().PathOf(sample));
@@ -135,7 +135,7 @@ class ListDataset final : public Dataset {
     for (const ListColumn& column : list().columns) {
       hasher.Add(column.name);
       hasher.Add(static_cast<uint64_t>(column.type));
-      hasher.Add(Hash(std::as_bytes(std::span(column.values))));
+      hasher.Add(base::Hash(std::as_bytes(std::span(column.values))));
     }
     return hasher.Digest();
   }
@@ -198,7 +198,7 @@ absl::StatusOr<uint64_t> Examine(const Tree& tree, ImageList& list, const Examin
     }
     return absl::OkStatus();
   }));
-  Hasher states;
+  base::Hasher states;
   for (uint64_t i = 0; i < list.files.size(); ++i) {
     states.Add(list.files[i].stamp);
     states.Add(devices[i]);

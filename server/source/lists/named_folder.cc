@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/base/hash.h"
 #include "server/source/files/escape.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/roots.h"
 #include "server/source/images/image_names.h"
 #include "server/source/images/scan.h"
@@ -105,7 +105,7 @@ class ListOfFolder {
   const LabelPattern pattern_;
   LabelCollector labels_;
   ImageList list_;
-  Hasher states_;
+  base::Hasher states_;
 };
 
 absl::Status WrongFolderText(absl::string_view text, absl::string_view why) {

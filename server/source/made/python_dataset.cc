@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/check.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -44,7 +44,7 @@ class PythonDataset final : public Dataset {
   uint64_t samples() const override { return spec_.samples; }
   // Of all Python datasets: an id may be random, and then differs between runs of one program. What
   // stays the same is in the feed's options (session::PythonFeed::digest).
-  uint64_t digest() const override { return Hash(kPythonPrefix); }
+  uint64_t digest() const override { return base::Hash(kPythonPrefix); }
   const std::vector<std::string>& classes() const override { return classes_; }
   bool labeled() const override { return false; }
   int64_t label(uint64_t) const override { return 0; }

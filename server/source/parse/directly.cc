@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/hash.h"
 #include "common/posix/memory.h"
 #include "server/source/annotated/coco_scan.h"
 #include "server/source/annotated/names_scan.h"
 #include "server/source/annotated/note_scan.h"
 #include "server/source/arrays/megatron_index.h"
 #include "server/source/files/gunzip.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/read_exactly.h"
 #include "server/source/lists/list_scan.h"
 #include "server/source/tar/tar_scan.h"
@@ -179,8 +179,8 @@ absl::Status ReadMegatronPieces(const ForeignFile& index, const ForeignFile& bin
       const MegatronIndex parsed,
       MegatronIndex::Parse(file.bytes(),
                            {.index = index.path, .bin = bin.path, .bin_bytes = bin.bytes}));
-  PENSTOCK_RETURN_IF_ERROR(
-      begin({.type = parsed.type(), .hash = Hash(file.bytes()), .sequences = parsed.sequences()}));
+  PENSTOCK_RETURN_IF_ERROR(begin(
+      {.type = parsed.type(), .hash = base::Hash(file.bytes()), .sequences = parsed.sequences()}));
   std::vector<MegatronPiece> pieces;
   for (uint64_t document = 0; document < parsed.documents(); ++document) {
     const uint64_t end = parsed.FirstOf(document + 1);

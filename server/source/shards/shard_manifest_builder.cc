@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "common/base/hash.h"
 #include "server/source/files/checked_header.h"
-#include "server/source/files/hash.h"
 #include "server/source/files/index_memory.h"
 
 namespace penstock::source {
@@ -145,7 +145,7 @@ class Builder {
           " hold no samples; give shards that do"));
     PENSTOCK_RETURN_IF_ERROR(CheckLabels(build_, labeled, header_.samples));
     header_.labeled = labeled > 0 ? 1 : 0;
-    header_.digest = Hash(std::as_bytes(std::span(digests)));
+    header_.digest = base::Hash(std::as_bytes(std::span(digests)));
     header_.extensions = table_.kinds().size();
     CountArrays();
     for (const std::string& path : build_.paths) header_.text_bytes += path.size();

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 #include "server/source/shards/shard_list.h"
 
 namespace penstock::source {
@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<TreeFile>> ListFiles(const ShardOptions& options,
 
 uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec,
                       absl::string_view suffix) {
-  Hasher hasher;
+  base::Hasher hasher;
   hasher.Add(suffix);
   hasher.Add(spec.image);
   hasher.Add(spec.label);

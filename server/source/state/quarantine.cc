@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "common/base/hash.h"
 #include "common/posix/failpoint.h"
-#include "server/source/files/hash.h"
 #include "server/source/state/quarantine_text.h"
 #include "server/source/state/state_file.h"
 
@@ -181,7 +181,7 @@ std::vector<BadSample> Quarantine::Entries(uint64_t from, size_t at_most) const 
 }
 
 uint64_t Quarantine::NumberOf(uint64_t digest, absl::string_view place) {
-  Hasher hasher;
+  base::Hasher hasher;
   hasher.Add(digest);
   hasher.Add(place);
   return hasher.Digest();

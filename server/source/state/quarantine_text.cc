@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "server/source/files/hash.h"
+#include "common/base/hash.h"
 
 namespace penstock::source {
 namespace {
@@ -62,7 +62,7 @@ absl::StatusOr<absl::string_view> CheckedBody(absl::string_view text) {
   const absl::string_view body = text.substr(0, last);
   uint64_t checksum = 0;
   absl::string_view written = absl::StripSuffix(text.substr(last + kChecksum.size()), "\n");
-  if (!ParseHex(written, checksum) || checksum != Hash(body))
+  if (!ParseHex(written, checksum) || checksum != base::Hash(body))
     return Damaged("its checksum is wrong");
   return body;
 }
@@ -77,7 +77,7 @@ std::string FormatQuarantine(const QuarantineText& content) {
                     " ", bad.attempts, " ", absl::Hex(bad.stamp, absl::kZeroPad16), " ",
                     bad.users.empty() ? "-" : absl::StrJoin(bad.users, ","), " \"",
                     absl::CHexEscape(bad.path), "\"\n");
-  return absl::StrFormat("%s%s%016x\n", text, kChecksum, Hash(text));
+  return absl::StrFormat("%s%s%016x\n", text, kChecksum, base::Hash(text));
 }
 
 absl::StatusOr<QuarantineText> ParseQuarantine(absl::string_view text) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/base/hash.h"
 #include "common/base/status.h"
-#include "server/source/files/hash.h"
 #include "server/source/shards/shard_manifest_builder.h"
 #include "server/source/tar/npy_member.h"
 #include "server/source/tar/tar_walk.h"
@@ -71,12 +71,12 @@ class WdsSamples {
   std::map<std::string, uint32_t> numbers_;
   struct ArrayHash {
     size_t operator()(const ArrayShape& array) const {
-      return Hash(std::as_bytes(std::span(&array, 1)));
+      return base::Hash(std::as_bytes(std::span(&array, 1)));
     }
   };
   std::unordered_map<ArrayShape, uint32_t, ArrayHash> arrays_;  // numbers from 1
   ScannedShard scanned_;
-  Hasher digest_;
+  base::Hasher digest_;
 };
 
 }  // namespace penstock::source

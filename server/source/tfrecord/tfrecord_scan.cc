@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "common/base/hash.h"
 #include "server/source/files/escape.h"
-#include "server/source/files/hash.h"
 #include "server/source/parse/scan_steps.h"
 #include "server/source/shards/shard_window.h"
 #include "server/source/tar/tar_format.h"
@@ -149,7 +149,7 @@ class RecordScanner {
   ScanSteps steps_;
   std::map<std::string, size_t> numbers_;
   ScannedShard scanned_;
-  Hasher digest_;
+  base::Hasher digest_;
 };
 
 }  // namespace

@@ -143,6 +143,21 @@ TEST_F(CheckpointFilesTest, DamagedAndTruncatedFilesHarmNothing) {
   EXPECT_EQ(Taken(*shelf, 0), "");  // longer than its room
 }
 
+TEST_F(CheckpointFilesTest, WhatIsNoFileAtAFilesPlaceHoldsUpNothing) {
+  Begin();
+  Put(*store_->Open(kKey), 3, "x");
+  End();
+  const std::filesystem::path file = Files().front();
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  Begin();
+  const auto shelf = store_->Open(kKey);
+  Put(*shelf, 100, "y");
+  EXPECT_TRUE(Comes(*shelf, 100, "y"));
+  End();  // would wait for somebody at the other end
+  EXPECT_TRUE(std::filesystem::is_fifo(file));
+}
+
 TEST_F(CheckpointFilesTest, AllFilesTogetherAreBounded) {
   constexpr uint64_t kMost = 400'000;
   for (uint64_t dataset = 0; dataset < 6; ++dataset) {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <random>
 
-#include "common/base/crc32c.h"
+#include "common/base/hash.h"
 #include "server/decode/jpeg/rice_codes.h"
 #include "tests/support/files/jpeg_maker.h"
 #include "tests/support/files/jpeg_window.h"
@@ -232,7 +232,7 @@ TEST(WrongPointsTest, HarmNothingAndMostAreSeen) {
     const testing::JpegOptions options = {.vertical = 2, .restart_rows = round % 2};
     const PackedBytes file = testing::MakeJpeg(kSide, kSide, options, random());
     Checkpoints points;
-    points.Begin({.file_sum = base::Crc32cOfThirds(file),
+    points.Begin({.file_sum = base::Hash(file),
                   .bytes = ScanBytesOf(file),
                   .mcus = kSide / 8 * kSide / 16,
                   .components = 3},
@@ -267,7 +267,7 @@ TEST(WrongPointsTest, ADecoderThatPassesOneReadsFromTheStart) {
   ASSERT_TRUE(used.changed && used.bytes > 0);
 
   Checkpoints points;
-  const Checkpoints::BaselineScan scan = {.file_sum = base::Crc32cOfThirds(file),
+  const Checkpoints::BaselineScan scan = {.file_sum = base::Hash(file),
                                           .bytes = ScanBytesOf(file),
                                           .mcus = (kSide / 8) * (kSide / 8),
                                           .components = 3};

@@ -106,6 +106,33 @@ TEST_F(RowFolderTest, PlacesOfForgottenRowsAreUsedAgain) {
   for (uint64_t sample = 0; sample < 4; ++sample) EXPECT_TRUE(ComesBack(sample));
 }
 
+TEST_F(RowFolderTest, ARowThatIsOnItsWayIsNotPutAgainAndCanBeForgotten) {
+  fs::create_directory(folder_.At("kept"));
+  Begin({.folder = folder_.At("kept"), .folder_max = uint64_t{1} << 30});
+  for (int round = 0; round < 200; ++round) {  // most of them while the first is being written
+    PutFirst(1);
+    if (round % 20 == 19) {
+      const std::vector<uint64_t> samples = store_->SamplesOf(1);
+      EXPECT_EQ(std::ranges::count(samples, 0u), 1);
+    }
+    EXPECT_LE(store_->counts().folder_bytes, kBytesOfRow);
+  }
+  PutFirst(20);
+  for (uint64_t sample = 0; sample < 20; ++sample) store_->Forget(1, sample);
+  EXPECT_EQ(store_->SamplesOf(1).size(), 0u);
+  for (int i = 0; i < 1000 && store_->counts().folder_bytes > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(store_->counts().folder_bytes, 0u);
+  EXPECT_EQ(store_->SamplesOf(1).size(), 0u);
+}
+
+TEST_F(RowFolderTest, AMissingFolderIsNoticedBeforeTheFirstRow) {
+  Begin({.folder = folder_.At("kept"), .folder_max = 1 << 20});
+  for (int i = 0; i < 1000 && shelf_->HasRoomFor(kBytesOfRow); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(shelf_->HasRoomFor(kBytesOfRow));
+}
+
 TEST_F(RowFolderTest, AChangedByteIsSeen) {
   fs::create_directory(folder_.At("kept"));
   Begin({.folder = folder_.At("kept"), .folder_max = 1 << 20});

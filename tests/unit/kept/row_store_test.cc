@@ -77,6 +77,38 @@ TEST(RowStoreTest, AFullStoreKeepsWhatItHas) {
   EXPECT_EQ(store->counts().bytes, 3 * kRowBytes);
 }
 
+TEST(RowStoreTest, RowsAreKeptOnlyWhileTheMachineHasMemory) {
+  std::atomic<uint64_t> left{MemoryLeft::kReserve + MemoryLeft::kStep};
+  const auto store = std::make_shared<KeptRowStore>(
+      KeptRowStore::Options{.memory = UINT64_MAX / 4, .ask = [&] { return left.load(); }});
+  const auto shelf = store->Open(KeyFor(1));
+  PutSample(*shelf, 0);
+  EXPECT_TRUE(shelf->Find(0));
+  left = MemoryLeft::kReserve;
+  PutSample(*shelf, 1);
+  EXPECT_TRUE(shelf->Find(1));  // of what was granted
+  EXPECT_FALSE(shelf->HasRoomFor(MemoryLeft::kStep));
+  std::vector<std::byte> large(MemoryLeft::kStep);
+  shelf->Put(2, {std::span(large)});
+  EXPECT_FALSE(shelf->Find(2));
+  EXPECT_EQ(store->counts().refused, 1u);
+  EXPECT_TRUE(TakesSample(*shelf, 0));
+}
+
+// A sanitizer would end the process.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(RowStoreTest, ARowForWhichTheSystemHasNoMemoryIsRefused) {
+  const auto store = MakeStore(UINT64_MAX / 4);
+  const auto shelf = store->Open(KeyFor(1));
+  std::byte first{};
+  shelf->Put(1, {std::span(&first, size_t{1} << 60)});  // never read: the allocation fails before
+  EXPECT_FALSE(shelf->Find(1));
+  EXPECT_EQ(store->counts().refused, 1u);
+  PutSample(*shelf, 1);
+  EXPECT_TRUE(TakesSample(*shelf, 1));
+}
+#endif
+
 TEST(RowStoreTest, RowsThatNoOpenFeedCanUseGoFirstTheLongestUnusedBeforeOthers) {
   const auto store = MakeStore(4 * kRowBytes);
   for (const uint64_t rows : {1, 2}) {

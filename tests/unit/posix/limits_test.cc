@@ -25,6 +25,20 @@ TEST(LimitsTest, AThreadThatGivesWayDoesSoAloneWithThoseThatItStarts) {
   EXPECT_EQ(Niceness(), ours);
 }
 
+TEST(LimitsTest, AThreadMayGiveWayALittleFirst) {
+  int little = 0, all = 0;
+
+  std::thread([&] {
+    EXPECT_TRUE(GiveWay(Priority::kLow).ok());
+    little = Niceness();
+    EXPECT_TRUE(GiveWay(Priority::kLowest).ok());
+    all = Niceness();
+  }).join();
+
+  EXPECT_EQ(little, 10);
+  EXPECT_EQ(all, 19);
+}
+
 TEST(LimitsTest, AllFilesMayBeOpenedThatTheHardLimitAllows) {
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace penstock::source {
+namespace penstock::base {
 
 inline uint64_t Hash(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -38,4 +38,4 @@ class Hasher {
   XXH3_state_t state_;
 };
 
-}  // namespace penstock::source
+}  // namespace penstock::base
