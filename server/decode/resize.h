@@ -12,7 +12,6 @@
 #include "server/decode/core/placement.h"
 #include "server/decode/resample/kernels.h"
 #include "server/decode/resample/resampler.h"
-#include "server/decode/resample/taps.h"
 
 namespace penstock::decode {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "common/base/aligned_buffer.h"
+#include "common/resample/taps.h"
 #include "server/decode/core/placement.h"
 #include "server/decode/jpeg/jpeg_errors.h"
-#include "server/decode/resample/taps.h"
 
 namespace penstock::decode {
 namespace {
@@ -34,8 +34,8 @@ struct BareDecoder::State {
 
   JpegErrors errors;
   jpeg_decompress_struct info{};
-  Taps x_taps;
-  Taps y_taps;
+  resample::Taps x_taps;
+  resample::Taps y_taps;
   base::AlignedBuffer row;
 };
 

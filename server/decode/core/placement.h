@@ -5,18 +5,12 @@
 #include <cstdint>
 
 #include "common/base/interpolation.h"
+#include "common/resample/axis.h"
 #include "server/decode/core/spec.h"
 
 namespace penstock::decode {
 
-// One axis of a resize: `in` inputs become `out` outputs, of which only [first, first + count) are
-// computed.
-struct Axis {
-  uint32_t in = 1;
-  uint32_t out = 1;
-  uint32_t first = 0;
-  uint32_t count = 1;
-};
+using resample::Axis;
 
 struct Placement {
   Box crop;  // the box of the image to which the axes' inputs refer

@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "common/base/aligned_buffer.h"
+#include "common/resample/taps.h"
 #include "server/decode/core/placement.h"
 #include "server/decode/resample/kernels.h"
-#include "server/decode/resample/taps.h"
 
 namespace penstock::decode {
+
+using resample::TapRange;
+using resample::Taps;
 
 // The fastest kernels for this CPU.
 const Kernels& BestKernels();

@@ -34,8 +34,10 @@ MAY_USE = {
     "common/shm": {"common/base"},
     "common/telemetry": {"common/base", "spdlog"},
     "common/cuda": {"common/base", "common/posix", "cuda"},
+    "common/resample": {"common/base"},
+    "common/jpeg": set(),
     "server/plan": {"common/base"},
-    "server/decode": {"common/base", "server/augment", "jpeg", "png", "tiff", "webp"},
+    "server/decode": {"common/base", "common/resample", "server/augment", "jpeg", "png", "tiff", "webp"},
     "server/augment": {"common/base"},
     # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},
@@ -68,6 +70,7 @@ MAY_USE = {
     "server/app": COMMON | {"common/cuda", "common/sandbox/probe/sandbox_probe.h", "grpc", "protobuf", "systemd", "yaml", "server"},
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
+    "client/gpu_decode": {"common/base", "common/cuda", "common/jpeg", "common/resample", "cuda"},
     "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
     "client/python": {"client/include", "common/base/philox.h", "nanobind"},
     # The decoder in a Python process, which needs neither the client library nor a daemon.

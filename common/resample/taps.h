@@ -2,13 +2,14 @@
 // results are exact. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "common/base/interpolation.h"
-#include "server/decode/core/placement.h"
+#include "common/resample/axis.h"
 
-namespace penstock::decode {
+namespace penstock::resample {
 
 inline constexpr int kWeightBits = 22;  // 2²² represents a weight of 1
 
@@ -57,4 +58,4 @@ class Taps {
   std::vector<double> scratch_;
 };
 
-}  // namespace penstock::decode
+}  // namespace penstock::resample

@@ -1,10 +1,10 @@
 // Sines of multiples of 1/32 are in a table, to 100 bits; the angle-sum formula adds the rest. Only
 // sums, products and quotients in a fixed order, without fused multiply-add.
-#include "server/decode/resample/sine.h"
+#include "common/resample/sine.h"
 
 #include <array>
 
-namespace penstock::decode {
+namespace penstock::resample {
 namespace {
 
 constexpr double kSteps = 32;    // per unit of x
@@ -109,4 +109,4 @@ double Sine(double x) {
                             (angle.sine.high * SmallCosineLessOne(square) + angle.sine.low));
 }
 
-}  // namespace penstock::decode
+}  // namespace penstock::resample

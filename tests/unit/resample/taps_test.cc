@@ -1,5 +1,5 @@
 // The weights along one axis, and the sine that Lanczos' need.
-#include "server/decode/resample/taps.h"
+#include "common/resample/taps.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "server/decode/resample/sine.h"
+#include "common/resample/sine.h"
 
-namespace penstock::decode {
+namespace penstock::resample {
 namespace {
 
 using base::Interpolation;
@@ -139,4 +139,4 @@ TEST(SineTest, HasTheseBitsOnEveryMachine) {
 }
 
 }  // namespace
-}  // namespace penstock::decode
+}  // namespace penstock::resample

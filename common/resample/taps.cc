@@ -2,15 +2,15 @@
 // normalize_coeffs_8bpc (src/libImaging/Resample.c), and of ImagingScaleAffine (Geometry.c), with
 // which Pillow resizes to the nearest pixel. Rounding differently in one place changes one
 // pixel in a thousand by one. This file is compiled without fused multiply-add.
-#include "server/decode/resample/taps.h"
+#include "common/resample/taps.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "server/decode/resample/sine.h"
+#include "common/resample/sine.h"
 
-namespace penstock::decode {
+namespace penstock::resample {
 namespace {
 
 // A filter's weight for an input at distance x from the output, and the distance beyond which it is
@@ -145,4 +145,4 @@ void Taps::Summarize() {
   needed_ = {first, end - first};
 }
 
-}  // namespace penstock::decode
+}  // namespace penstock::resample

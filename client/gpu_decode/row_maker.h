@@ -1,0 +1,123 @@
+// Makes rows of a batch on a GPU: JPEG files are decoded by nvJPEG, and one kernel crops, resizes
+// and flips them; rows that came as pixels are copied by the same kernel.
+//
+// Given the same decoded pixels, a row has the bytes of the CPU's decoder (server/decode), which
+// are Pillow's. nvJPEG's pixels differ a little from libjpeg-turbo's; README.md says how much.
+//
+// **Thread safety**: one thread at a time. Several makers may work at the same time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/interpolation.h"
+#include "common/base/status.h"
+#include "common/cuda/stream.h"
+#include "common/resample/axis.h"
+
+namespace penstock::gpu_decode {
+
+// A JPEG file and what to make of it.
+struct JpegRow {
+  std::span<const std::byte> file = {};  // in host memory, until MakeRows returns
+  uint32_t width = 0;                    // of the image, as its header says
+  uint32_t height = 0;
+  // The box of the image that is resized: `x.in` × `y.in` pixels at (left, top). The axes also say
+  // to what size, and which part of the result is the row: x.count × y.count must be the row's
+  // size. They are those of decode::Placement.
+  uint32_t left = 0;
+  uint32_t top = 0;
+  resample::Axis x = {};
+  resample::Axis y = {};
+  bool flip = false;  // mirrors the row horizontally
+  base::Interpolation interpolation = base::Interpolation::kBilinear;
+};
+
+// A row to make: `pixels`, unless that is null, else `jpeg`.
+struct RowInput {
+  // A finished row (uint8, height × width × 3) in memory that the device can read: pinned host
+  // memory, or the device's own. It stays valid until the stream has made the row.
+  const uint8_t* pixels = nullptr;
+  JpegRow jpeg = {};
+};
+
+enum class RowResult : uint8_t {
+  kOk = 0,
+  kRefused = 1,  // nvJPEG does not decode this kind of file, or JpegRow does not fit the file
+  kFailed = 2,   // the file is damaged, or the decoder failed on it alone
+};
+
+struct RowOutcome {
+  RowResult result = RowResult::kOk;
+  std::string why;  // unless kOk
+};
+
+// Rows of equal size, one after the other in device memory: uint8, height × width × 3.
+struct RowBatch {
+  std::span<const RowInput> rows;
+  uint32_t height = 0;
+  uint32_t width = 0;
+  uint8_t* into = nullptr;
+};
+
+enum class JpegBackend : uint8_t {
+  kEngines = 0,  // the GPU's JPEG engines (A100, H100, H200 and later)
+  kCuda = 1,     // kernels and CPU threads; slower, on every GPU
+};
+
+// Where device memory comes from; by default, cudaMalloc and cudaFree. Called on the thread of
+// MakeRows and of the maker's construction and destruction.
+struct DeviceAllocator {
+  void* (*allocate)(void* context, size_t bytes, cuda::StreamHandle stream) = nullptr;  // or null
+  void (*release)(void* context, void* memory, size_t bytes, cuda::StreamHandle stream) = nullptr;
+  void* context = nullptr;
+};
+
+struct RowMakerOptions {
+  std::string nvjpeg_path;  // of the library; empty: libnvjpeg.so.13 or .12, as the loader finds it
+  JpegBackend backend = JpegBackend::kEngines;
+  uint64_t arena_bytes = uint64_t{256} << 20;  // for decoded pixels; bounds the largest image, too
+  uint32_t max_chunk = 64;                     // images that nvJPEG decodes in one call; 1 … 256
+  cuda::StreamHandle stream = nullptr;         // on which everything runs; give it a low priority
+  DeviceAllocator allocator = {};
+};
+
+class RowMaker {
+ public:
+  // Loads nvJPEG and prepares its decoder on the current device.
+  //
+  // **Errors**: FailedPrecondition: no CUDA, no nvJPEG, or no JPEG engines for kEngines; says what
+  // was tried and what to do. InvalidArgument: options out of range. ResourceExhausted: no memory.
+  static absl::StatusOr<RowMaker> Make(const RowMakerOptions& options);
+  RowMaker(RowMaker&&) noexcept;
+  RowMaker& operator=(RowMaker&&) noexcept;
+  ~RowMaker();  // waits for the stream
+
+  // Makes all rows, in the order of the stream, and returns their outcomes when those are known.
+  // The caller's stream may still be writing rows then: work that reads them comes behind it. A row
+  // whose outcome is not kOk has zeros; no other row is affected by it.
+  //
+  // **Requires**: the device of Make is current, and the stream is not being captured.
+  // **Errors**: InvalidArgument: sizes that do not fit; Internal and FailedPrecondition: CUDA or
+  // nvJPEG failed for another reason than a file; no row is valid then.
+  absl::StatusOr<std::vector<RowOutcome>> MakeRows(const RowBatch& batch);
+
+  // Device memory that this maker and nvJPEG in it hold, in bytes, and the most they held.
+  uint64_t bytes_in_use() const;
+  uint64_t most_bytes_in_use() const;
+
+  // Such as "nvJPEG 13.0.1, hardware engines". Part of a feed's fingerprint, because another
+  // version may decode to other pixels.
+  std::string version() const;
+
+ private:
+  class Impl;
+  explicit RowMaker(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace penstock::gpu_decode
