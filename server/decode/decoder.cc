@@ -13,6 +13,7 @@
 #include "server/decode/core/kind.h"
 #include "server/decode/decoder_state.h"
 #include "server/decode/gray.h"
+#include "server/decode/undecoded.h"
 
 namespace penstock::decode {
 namespace {
@@ -60,7 +61,8 @@ Fault Decoder::DecodeRow(std::span<const std::byte> file, const Spec& spec, cons
   PENSTOCK_CHECK(row.size() == RowBytes(spec));
   try {
     if (Fault fault = state_->Open(file, spec.exif); fault != Fault::kNone) return fault;
-    return state_->DecodeRow(spec, key, row);
+    return spec.undecoded.place_bytes > 0 ? state_->FillPlace(file, spec, key, row)
+                                          : state_->DecodeRow(spec, key, row);
   } catch (const std::bad_alloc&) {
     return Fault::kTooManyPixels;  // exceeds the memory allowed for one sample
   }
@@ -156,6 +158,21 @@ ImageReader* Decoder::State::ReaderFor(Kind kind) {
       break;
   }
   return nullptr;
+}
+
+Fault Decoder::State::FillPlace(std::span<const std::byte> file, const Spec& spec,
+                                const DrawKey& key, std::span<std::byte> place) {
+  const bool is_plain_jpeg = reader == &jpeg;  // neither turned nor kept as pixels
+  std::optional<shm::RowNote> note = is_plain_jpeg ? NoteOf(file, spec, key) : std::nullopt;
+  if (note) {
+    std::ranges::copy(file.first(note->bytes), place.begin());
+  } else {
+    note = {.holds = shm::RowHolds::kPixels, .bytes = static_cast<uint32_t>(PixelBytes(spec))};
+    const Fault fault = DecodeRow(spec, key, place.first(PixelBytes(spec)));
+    if (fault != Fault::kNone) return fault;
+  }
+  EndPlace(*note, place);
+  return Fault::kNone;
 }
 
 Fault Decoder::State::DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row) {

@@ -44,6 +44,8 @@ struct Decoder::State {
   Fault Open(std::span<const std::byte> file, Exif exif);  // header, and image_room
   Fault DecodeToRoom();
   ImageReader* ReaderFor(Kind kind);
+  Fault FillPlace(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
+                  std::span<std::byte> place);
   Fault DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
   Fault DecodeResized(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
   Fault DecodeWhole(const Spec& spec, const DrawKey& key, const augment::ImageView& row);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/hash.h"
 #include "common/shm/protocol.h"
 #include "server/rpc/recipe_to_domain.h"
 #include "server/rpc/target_to_domain.h"
@@ -124,12 +125,30 @@ absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
   }
 }
 
+absl::StatusOr<decode::Undecoded> UndecodedFrom(const v1::Undecoded& undecoded) {
+  constexpr size_t kLongest = 128;
+  constexpr double kWhole = 4294967296.0;
+  if (!(undecoded.share() > 0 && undecoded.share() <= 1))
+    return Wrong("feed.image.undecoded.share: wanted above 0, up to 1, got ", undecoded.share());
+  if (undecoded.place_bytes() == 0) return Wrong("feed.image.undecoded.place_bytes is missing");
+  if (undecoded.decoder().empty() || undecoded.decoder().size() > kLongest)
+    return Wrong("feed.image.undecoded.decoder: wanted 1 to ", kLongest, " bytes, got ",
+                 undecoded.decoder().size());
+  return decode::Undecoded{
+      .place_bytes = undecoded.place_bytes(),
+      .share = static_cast<uint32_t>(std::min(undecoded.share() * kWhole, kWhole - 1)),
+      .decoder = base::Hash(undecoded.decoder())};
+}
+
 absl::StatusOr<decode::Spec> SpecFrom(const v1::ImageDecoding& image) {
   PENSTOCK_ASSIGN_OR_RETURN(decode::Spec spec, GeometryFrom(image));
   spec.flip_probability = image.flip_probability();
   PENSTOCK_ASSIGN_OR_RETURN(spec.color, ColorFrom(image.color()));
   spec.exif = image.apply_exif_orientation() ? decode::Exif::kApply : decode::Exif::kIgnore;
   spec.canvas = image.canvas() ? 1 : 0;
+  if (image.has_undecoded()) {
+    PENSTOCK_ASSIGN_OR_RETURN(spec.undecoded, UndecodedFrom(image.undecoded()));
+  }
   return spec;
 }
 

@@ -65,6 +65,10 @@ absl::Status CheckTargets(const Request& request, const std::vector<TargetSpec>&
     return request.fields[static_cast<size_t>(&target - targets.data())].name;
   };
   PENSTOCK_RETURN_IF_ERROR(CheckImage(request, name_of(*first), decoded));
+  if (request.feed.decoding.undecoded.place_bytes > 0)
+    return Wrong("'", name_of(*first),
+                 "' goes where its image goes, which is not known of undecoded rows; request the "
+                 "field as it is stored (as_stored), or decode on the CPU");
   if (std::count_if(first, targets.end(), IsBoxes) > 1)
     return Wrong("feed.fields: wanted boxes once, as other fields belong to them");
   const auto with_boxes = std::find_if(first, targets.end(), [](const TargetSpec& target) {

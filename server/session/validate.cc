@@ -57,6 +57,8 @@ absl::Status CheckMoreImage(const FeedOptions& feed, size_t place) {
       base::Annotate(decode::Validate(decoding), absl::StrCat(field, ".image")));
   if (decoding.canvas != 0 || feed.decoding.canvas != 0)
     return Wrong(field, ".image: a canvas is for sessions with one image of each sample");
+  if (decoding.undecoded.place_bytes > 0 || feed.decoding.undecoded.place_bytes > 0)
+    return Wrong(field, ".image: undecoded rows are for sessions with one image of each sample");
   if (decoding.color == feed.decoding.color && decoding.exif == feed.decoding.exif)
     return absl::OkStatus();
   return Wrong(field, ".image: color and apply_exif_orientation must be those of feed.image");
@@ -99,6 +101,9 @@ absl::Status CheckSizes(const Request& request) {
 absl::Status CheckDelivery(const Request& request) {
   PENSTOCK_RETURN_IF_ERROR(CheckText("delivery_reason", request.delivery_reason, kMaxReasonBytes));
   if (request.delivery != Delivery::kDevice) return absl::OkStatus();
+  if (request.feed.decoding.undecoded.place_bytes > 0)
+    return Wrong("delivery: wanted DELIVERY_HOST or DELIVERY_PINNED for undecoded rows, which the ",
+                 "client reads there");
   if (!request.device) return Wrong("device is missing; set the GPU, or request another delivery");
   if (request.device->depth > exporting::kMaxDeviceDepth)
     return Wrong("device.depth: wanted 1 to ", exporting::kMaxDeviceDepth,

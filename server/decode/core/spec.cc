@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/shm/row_note.h"
 
 namespace penstock::decode {
 namespace {
@@ -75,6 +76,21 @@ absl::Status ValidateCanvas(const Spec& spec) {
                                                  "; leave it out, as all images have one size"));
 }
 
+absl::Status ValidateUndecoded(const Spec& spec) {
+  const uint32_t bytes = spec.undecoded.place_bytes;
+  if (bytes == 0) return absl::OkStatus();
+  const size_t least = PixelBytes(spec) + sizeof(shm::RowNote);
+  if (bytes % kPlaceAlignment != 0 || bytes < least || bytes > kMostPlaceBytes)
+    return absl::InvalidArgumentError(absl::StrCat("undecoded.place_bytes: wanted a multiple of ",
+                                                   kPlaceAlignment, " from ", least, " to ",
+                                                   kMostPlaceBytes, ", got ", bytes));
+  if (spec.color == Color::kRgb && spec.geometry != Geometry::kWhole && spec.recipe.empty())
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "undecoded: the consumer's GPU makes rows by RandomResizedCrop, or by Resize and CenterCrop, "
+      "in RGB, with a horizontal flip; leave out other transforms, or decode on the CPU");
+}
+
 absl::Status ValidateRecipe(const Spec& spec) {
   PENSTOCK_RETURN_IF_ERROR(augment::Validate(spec.recipe));
   std::optional<augment::ImageSize> before;
@@ -107,6 +123,7 @@ absl::Status Validate(const Spec& spec) {
   }
   PENSTOCK_RETURN_IF_ERROR(ValidateGeometry(spec));
   PENSTOCK_RETURN_IF_ERROR(ValidateCanvas(spec));
+  PENSTOCK_RETURN_IF_ERROR(ValidateUndecoded(spec));
   return ValidateRecipe(spec);
 }
 

@@ -29,6 +29,16 @@ enum class Exif : uint32_t {
   kApply = 1,   // as Pillow's ImageOps.exif_transpose, before the random draw
 };
 
+// Rows that their consumer decodes, on its GPU (../undecoded.h). Each row then has a place, which
+// holds pixels or a file and ends with a note.
+struct Undecoded {
+  uint32_t place_bytes = 0;  // 0: all rows are decoded here
+  uint32_t share = 0;        // of the samples that the consumer can decode, in 1 / 2³²
+  uint64_t decoder = 0;      // a hash of the consumer's decoder and its version
+
+  bool operator==(const Undecoded&) const = default;
+};
+
 // How to decode an image. Rows are uint8, height × width × channels. Trivially copyable, because it
 // is sent to workers through shared memory.
 struct Spec {
@@ -47,6 +57,7 @@ struct Spec {
   // kWhole: 1: images may be smaller than height × width after the recipe. They are then in the
   // row's upper left corner, and the rest is zero.
   uint32_t canvas = 0;
+  Undecoded undecoded = {};
   // What follows the geometry and the flip.
   augment::TransformRecipe recipe = {};
 
@@ -55,14 +66,24 @@ struct Spec {
 
 inline uint32_t Channels(const Spec& spec) { return spec.color == Color::kGray ? 1 : 3; }
 
-// Bytes of one row.
-inline size_t RowBytes(const Spec& spec) {
+// Bytes of a row's pixels.
+inline size_t PixelBytes(const Spec& spec) {
   return size_t{Channels(spec)} * spec.height * spec.width;
 }
 
+// Bytes of one row: its pixels, or its place.
+inline size_t RowBytes(const Spec& spec) {
+  return spec.undecoded.place_bytes > 0 ? spec.undecoded.place_bytes : PixelBytes(spec);
+}
+
+// Of a place.
+inline constexpr uint32_t kPlaceAlignment = 64, kMostPlaceBytes = 64u << 20;
+
 // **Requires**: sides in 1 … 16384, 0 < min ≤ max, 0 ≤ probability ≤ 1; for kResizeCenterCrop,
-// resize ≥ both sides; for kWhole, no flip. The recipe is valid, and images have height × width
-// after it, or may have with a canvas. **Errors**: InvalidArgument.
+// resize ≥ both sides; for kWhole, no flip. Undecoded rows have three channels, no recipe, a
+// geometry that crops, and a place of a multiple of kPlaceAlignment bytes for pixels and note. The
+// recipe is valid, and images have height × width after it, or may have with a canvas. **Errors**:
+// InvalidArgument.
 absl::Status Validate(const Spec& spec);
 
 // Limits for one sample.

@@ -20,6 +20,7 @@ constexpr uint64_t kExif = 3000;
 constexpr uint64_t kInterpolation = 8000;
 constexpr uint64_t kRecipe = 9000;
 constexpr uint64_t kCanvas = 11000;
+constexpr uint64_t kUndecoded = 13000;
 
 // With the kind, for each field that follows the image's geometry.
 constexpr uint64_t kTarget = 12000;
@@ -88,6 +89,12 @@ void Add(const decode::Spec& decoding, Hash& hash) {
     hash.Add(kInterpolation + static_cast<uint64_t>(decoding.interpolation));
   }
   if (decoding.canvas != 0) hash.Add(kCanvas);
+  if (decoding.undecoded.place_bytes > 0) {
+    hash.Add(kUndecoded);
+    hash.Add(uint64_t{decoding.undecoded.place_bytes});
+    hash.Add(uint64_t{decoding.undecoded.share});
+    hash.Add(decoding.undecoded.decoder);
+  }
   Add(decoding.recipe, hash);
 }
 
@@ -157,8 +164,10 @@ void AddGiven(const FeedSpec& spec, Hash& hash) {
 
 source::RowLayout FeedSpec::Layout() const {
   if (storage != source::Storage::kEncoded) return selection.layout;
-  source::RowLayout layout =
-      source::ImageLayout(decoding.height, decoding.width, decode::Channels(decoding));
+  const uint32_t place_bytes = decoding.undecoded.place_bytes;
+  source::RowLayout layout = place_bytes > 0 ? source::ImageLayout(1, place_bytes, 1)
+                                             : source::ImageLayout(decoding.height, decoding.width,
+                                                                   decode::Channels(decoding));
   for (size_t i = 0; i < more_images.size(); ++i) {
     const decode::Spec& spec = more_decodings[i];
     layout.Add(more_images[i], base::DType::kUInt8,

@@ -16,6 +16,7 @@ bool IsCertain(const augment::Step& step) {
 
 bool DrawsNothing(const decode::Spec& decoding) {
   if (decoding.geometry == decode::Geometry::kRandomResizedCrop) return false;
+  if (decoding.undecoded.place_bytes > 0) return false;  // files are kept by the kernel already
   if (decoding.flip_probability != 0) return false;
   return std::all_of(decoding.recipe.steps, decoding.recipe.steps + decoding.recipe.count,
                      IsCertain);
@@ -28,7 +29,7 @@ bool MayKeepRows(const FeedSpec& spec) {
 
 bool MayKeepImages(const FeedSpec& spec) {
   return spec.storage == source::Storage::kEncoded && !spec.stored_images && !spec.python &&
-         !spec.packed;
+         !spec.packed && spec.decoding.undecoded.place_bytes == 0;
 }
 
 uint64_t ImagesFingerprint(const FeedSpec& spec) {

@@ -29,7 +29,7 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 13;
+inline constexpr uint32_t kChannelVersion = 14;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 

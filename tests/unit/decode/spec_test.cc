@@ -61,6 +61,18 @@ TEST(SpecTest, AnUnknownInterpolationIsRefusedWithThoseThatThereAre) {
   }
 }
 
+TEST(SpecTest, UndecodedRowsAreOfWhatTheConsumerMakes) {
+  const Undecoded fits = {.place_bytes = 150'528 + 64, .share = 1, .decoder = 1};
+  EXPECT_TRUE(Validate({.undecoded = fits}).ok());
+  EXPECT_TRUE(Validate({.geometry = Geometry::kResizeCenterCrop, .undecoded = fits}).ok());
+  EXPECT_THAT(Refusal({.color = Color::kGray, .undecoded = fits}), HasSubstr("undecoded"));
+  EXPECT_THAT(Refusal({.geometry = Geometry::kWhole, .undecoded = fits}), HasSubstr("undecoded"));
+  EXPECT_THAT(Refusal({.undecoded = {.place_bytes = 150'528}}), HasSubstr("got 150528"));
+  EXPECT_THAT(Refusal({.undecoded = {.place_bytes = 150'528 + 65}}), HasSubstr("got 150593"));
+  EXPECT_THAT(Refusal({.undecoded = {.place_bytes = kMostPlaceBytes + 64}}),
+              HasSubstr("undecoded.place_bytes"));
+}
+
 TEST(SpecTest, ARowHasThreeBytesAPixelOrOneOfGray) {
   EXPECT_EQ(RowBytes({}), 150528u);
   EXPECT_EQ(RowBytes({.color = Color::kGray}), 50176u);

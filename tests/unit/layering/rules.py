@@ -37,7 +37,7 @@ MAY_USE = {
     "common/resample": {"common/base"},
     "common/jpeg": set(),
     "server/plan": {"common/base"},
-    "server/decode": {"common/base", "common/resample", "server/augment", "jpeg", "png", "tiff", "webp"},
+    "server/decode": {"common/base", "common/jpeg", "common/resample", "common/shm/row_note.h", "server/augment", "jpeg", "png", "tiff", "webp"},
     "server/augment": {"common/base"},
     # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},

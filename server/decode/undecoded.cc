@@ -1,0 +1,56 @@
+#include "server/decode/undecoded.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/base/philox.h"
+#include "server/decode/core/placement.h"
+#include "server/decode/jpeg/engine_walk.h"
+
+namespace penstock::decode {
+namespace {
+
+constexpr uint64_t kShareKey = 0x6A70656720677075;
+
+shm::RowAxis ToRowAxis(const Axis& axis) {
+  return {.in = axis.in, .out = axis.out, .first = axis.first, .count = axis.count};
+}
+
+}  // namespace
+
+bool IsAmongShare(const Undecoded& undecoded, uint64_t sample) {
+  const base::PhiloxWords words = base::Philox4x32(
+      {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, 0}, kShareKey);
+  return words[0] <= undecoded.share;
+}
+
+std::optional<shm::RowNote> NoteOf(std::span<const std::byte> file, const Spec& spec,
+                                   const DrawKey& key) {
+  if (!IsAmongShare(spec.undecoded, key.sample)) return std::nullopt;
+  const std::optional<EngineWalk> walk = WalkForEngines(file);
+  if (!walk || jpeg::JudgeForEngines(walk->facts) != jpeg::EngineVerdict::kTaken)
+    return std::nullopt;
+  const uint32_t width = walk->facts.width, height = walk->facts.height;
+  if (uint64_t{width} * height > kMostEnginePixels) return std::nullopt;
+  if (walk->bytes > spec.undecoded.place_bytes - sizeof(shm::RowNote)) return std::nullopt;
+  const Placement placement = Place(spec, DrawFor(spec, key, width, height));
+  return shm::RowNote{.holds = shm::RowHolds::kJpeg,
+                      .bytes = static_cast<uint32_t>(walk->bytes),
+                      .width = width,
+                      .height = height,
+                      .left = placement.crop.x,
+                      .top = placement.crop.y,
+                      .x = ToRowAxis(placement.x),
+                      .y = ToRowAxis(placement.y),
+                      .flip = placement.flip ? 1u : 0u,
+                      .interpolation = static_cast<uint32_t>(placement.interpolation)};
+}
+
+void EndPlace(const shm::RowNote& note, std::span<std::byte> place) {
+  const std::span<std::byte> end = place.last(sizeof note);
+  std::ranges::fill(place.subspan(note.bytes, place.size() - sizeof note - note.bytes),
+                    std::byte{0});  // another feed's bytes may be there
+  std::memcpy(end.data(), &note, sizeof note);
+}
+
+}  // namespace penstock::decode
