@@ -119,6 +119,7 @@ absl::StatusOr<session::Grant> EngineRig::Ask(const OpenRequest& request) {
   engine_->Open(request, base::Now(),
                 [&](absl::StatusOr<session::Grant> grant) { answer.emplace(std::move(grant)); });
   EXPECT_TRUE(RunUntil([&] { return answer.has_value(); }));
+  if (answer->ok()) row_bytes_[(*answer)->session] = decode::RowBytes(request.feed.decoding);
   return *std::move(answer);
 }
 
@@ -148,7 +149,7 @@ bool EngineRig::RunUntilAnnounced(uint64_t session, uint64_t count) {
 
 Copied EngineRig::Copy(uint64_t session, uint64_t sequence) {
   const shm::ControlEntry entry = consumer(session).Entry(sequence);
-  const pool::SlotLayout layout = pool::LayOut({size_t{3} * kSide * kSide}, kBatch);
+  const pool::SlotLayout layout = pool::LayOut({row_bytes_.at(session)}, kBatch);
   const auto segment = segments_.find({peers_.at(session), entry.segment});
   if (segment == segments_.end()) {
     ADD_FAILURE() << "batch " << sequence << " is in a segment that was not sent";

@@ -99,6 +99,7 @@ class EngineRig {
   std::shared_ptr<DatasetState> dataset_;
   std::map<uint64_t, std::unique_ptr<Consumer>> consumers_;           // by session
   std::map<uint64_t, uint64_t> peers_;                                // by session
+  std::map<uint64_t, uint64_t> row_bytes_;                            // likewise
   std::map<std::pair<uint64_t, uint32_t>, posix::Mapping> segments_;  // by peer and id
   std::unique_ptr<Engine> engine_;
 };

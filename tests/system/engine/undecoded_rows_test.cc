@@ -1,0 +1,112 @@
+// Tests feeds whose consumer decodes on its GPU, in a whole engine with real workers: the files
+// arrive in the slots as they are, the other rows as pixels, with every promise of a feed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "common/shm/row_note.h"
+#include "tests/support/files/jpeg_maker.h"
+#include "tests/system/engine/engine_rig.h"
+
+namespace penstock::feed {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint32_t kPlace = 16 << 10;
+constexpr uint64_t kProgressive = 7;  // a sample that the engines do not take
+
+class UndecodedRowsTest : public ::testing::Test {
+ protected:
+  UndecodedRowsTest() {
+    rig_.Become(kProgressive, testing::MakeJpeg(64, 48, {.progressive = true}));
+  }
+  OpenRequest Request(uint64_t peer, uint32_t share = UINT32_MAX) const {
+    OpenRequest request = rig_.Request(peer);
+    request.feed.decoding.undecoded = {.place_bytes = kPlace, .share = share, .decoder = 1};
+    return request;
+  }
+  static std::span<const std::byte> PlaceOf(const Copied& batch, uint64_t row) {
+    return std::span(batch.pixels).subspan(row * kPlace, kPlace);
+  }
+  static shm::RowNote NoteOf(std::span<const std::byte> place) {
+    shm::RowNote note;
+    std::memcpy(&note, place.data() + place.size() - sizeof note, sizeof note);
+    return note;
+  }
+  // How many rows hold files; checks that these are the samples' files.
+  static uint64_t CountFiles(const std::vector<Copied>& batches) {
+    uint64_t count = 0;
+    for (const Copied& batch : batches)
+      for (uint64_t row = 0; row < batch.ids.size(); ++row) {
+        const std::span<const std::byte> place = PlaceOf(batch, row);
+        const shm::RowNote note = NoteOf(place);
+        if (note.holds != shm::RowHolds::kJpeg) continue;
+        ++count;
+        const testing::FakeDataset::Bytes file = EngineRig::Photograph(batch.ids[row]);
+        EXPECT_EQ(note.bytes, file.size());
+        EXPECT_TRUE(std::ranges::equal(place.first(note.bytes), file));
+      }
+    return count;
+  }
+
+  EngineRig rig_{2};
+};
+
+TEST_F(UndecodedRowsTest, FilesArriveAsTheyAreAndOtherRowsAsPixels) {
+  const std::vector<Copied> batches = rig_.TakeAll(rig_.Open(Request(kPeer)));
+
+  ASSERT_EQ(batches.size(), kBatches);
+  EXPECT_EQ(CountFiles(batches), EngineRig::kSamples - 1);
+  const std::vector<Copied> pixels = rig_.TakeAll(rig_.Open(rig_.Request(kOtherPeer)));
+  const uint64_t batch = kProgressive / EngineRig::kBatch, row = kProgressive % EngineRig::kBatch;
+  const std::span<const std::byte> place = PlaceOf(batches[batch], row);
+  const size_t bytes = NoteOf(place).bytes;
+  EXPECT_TRUE(std::ranges::equal(place.first(bytes),
+                                 std::span(pixels[batch].pixels).subspan(row * bytes, bytes)));
+}
+
+TEST_F(UndecodedRowsTest, AnotherRunHasTheSameBytesAndAnotherShareIsAnotherFeed) {
+  const auto first = rig_.Ask(Request(kPeer));
+  const std::vector<Copied> batches = rig_.TakeAll(first->session);
+  EngineRig another(1);
+  another.Become(kProgressive, testing::MakeJpeg(64, 48, {.progressive = true}));
+  OpenRequest request = Request(kPeer);
+  request.dataset = another.dataset();
+  EXPECT_EQ(another.TakeAll(another.Open(request)), batches);
+
+  const auto half = rig_.Ask(Request(kOtherPeer, 1U << 31));
+  EXPECT_NE(half->fingerprint, first->fingerprint);
+  const uint64_t files = CountFiles(rig_.TakeAll(half->session));
+  EXPECT_GT(files, EngineRig::kSamples / 5);
+  EXPECT_LT(files, EngineRig::kSamples * 4 / 5);
+}
+
+TEST_F(UndecodedRowsTest, ABadFileIsReplacedAndReportedAsAlways) {
+  testing::FakeDataset::Bytes cut = EngineRig::Photograph(5);
+  cut.resize(cut.size() / 2);
+  rig_.Become(5, cut);
+
+  const std::vector<Copied> batches = rig_.TakeAll(rig_.Open(Request(kPeer)));
+
+  EXPECT_NE(batches[1].ids[1], 5u);
+  EXPECT_EQ(CountFiles(batches), EngineRig::kSamples - 1);
+  ASSERT_EQ(rig_.dataset()->quarantine.Entries().size(), 1u);
+}
+
+TEST_F(UndecodedRowsTest, WhatTheConsumerDoesNotMakeIsRefused) {
+  OpenRequest request = Request(kPeer);
+  request.delivery = session::Delivery::kDevice;
+  EXPECT_THAT(rig_.Ask(request).status().message(), HasSubstr("DELIVERY_PINNED"));
+  request = Request(kPeer);
+  request.feed.decoding.color = decode::Color::kGray;
+  EXPECT_THAT(rig_.Ask(request).status().message(), HasSubstr("undecoded"));
+  request = Request(kPeer);
+  request.feed.more_images = {"second"};
+  request.feed.more_decodings = {decode::Spec{}};
+  EXPECT_THAT(rig_.Ask(request).status().message(), HasSubstr("undecoded rows are for sessions"));
+}
+
+}  // namespace
+}  // namespace penstock::feed
