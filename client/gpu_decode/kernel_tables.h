@@ -1,4 +1,4 @@
-// Turns rows to make into what the kernel reads: jobs, weights and tiles, in one bounded buffer
+// Turns rows to make into what the kernel reads: their descriptions, weights and tiles, in one bounded buffer
 // that is copied to the device as it is. Pure.
 // **Thread safety**: one thread.
 #pragma once
@@ -21,7 +21,7 @@ struct DecodedImage {
 
 class KernelTables {
  public:
-  // Writes into `buffer`, which outlives this object and is aligned to 16 bytes; jobs come first,
+  // Writes into `buffer`, which outlives this object and is aligned to 16 bytes; KernelRows come first,
   // at most `max_rows`.
   KernelTables(std::span<std::byte> buffer, uint32_t max_rows);
 
