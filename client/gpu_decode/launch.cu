@@ -23,8 +23,7 @@ cudaLaunchConfig_t Config(uint32_t across, uint32_t down, uint32_t threads, void
 
 // These return the launch's own result instead of cudaGetLastError, which may hold another's error.
 int LaunchRows(const KernelLaunch& launch) {
-  const uint32_t across =
-      launch.max_tiles < kMaxBlocksAcross ? launch.max_tiles : kMaxBlocksAcross;
+  const uint32_t across = launch.max_tiles < kMaxBlocksAcross ? launch.max_tiles : kMaxBlocksAcross;
   const cudaLaunchConfig_t config =
       Config(across, launch.row_count, device::kRowThreads, launch.stream);
   return cudaLaunchKernelEx(&config, device::MakeRows, launch.rows, launch.tables);

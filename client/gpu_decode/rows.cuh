@@ -17,7 +17,6 @@ namespace penstock::gpu_decode::device {
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = 8;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
-constexpr uint32_t kMaxBlocksAcross = 128;
 constexpr int kHalf = 1 << 21;  // weights have 22 bits behind the point
 // Output rows read their inputs in groups, so up to three beyond the last one.
 constexpr uint32_t kSharedRows = kMaxTileInputs + kTapsPerGroup - 1;

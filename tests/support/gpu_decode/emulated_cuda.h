@@ -41,6 +41,12 @@ inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift) {
   return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> (shift % 32));
 }
 
+inline uint32_t atomicAdd(uint32_t* at, uint32_t value) {
+  const uint32_t before = *at;
+  *at += value;
+  return before;
+}
+
 void __syncthreads();
 
 // All 32 threads of the warp take part.
