@@ -29,7 +29,8 @@ constexpr uint64_t MarksIn(uint32_t width, uint32_t height) {
   return ((uint64_t{width} + 7) / 8) * ((uint64_t{height} + 7) / 8);
 }
 
-// Each enqueues one launch, and returns a cudaError_t. LaunchSetMarks also sets `unwritten` to zero.
+// Each enqueues one launch, and returns a cudaError_t. LaunchSetMarks also sets `unwritten` to
+// zero.
 int LaunchSetMarks(const MarksLaunch& launch);
 int LaunchCountMarks(const MarksLaunch& launch);
 

@@ -71,14 +71,13 @@ absl::StatusOr<nvjpeg::Calls> ReadCalls(void* library) {
   reader.Read("nvjpegDecodeBatchedInitialize", calls.initialize_batched);
   reader.Read("nvjpegDecodeBatched", calls.decode_batched);
   if (reader.missing().empty()) return calls;
-  return absl::FailedPreconditionError(absl::StrCat("nvJPEG has no function ", reader.missing(),
-                                                    ": it is too old; ", kRemedy));
+  return absl::FailedPreconditionError(
+      absl::StrCat("nvJPEG has no function ", reader.missing(), ": it is too old; ", kRemedy));
 }
 
 absl::StatusOr<std::string> ReadVersion(const nvjpeg::Calls& calls) {
   std::string version;
-  for (const auto property :
-       {nvjpeg::kMajorVersion, nvjpeg::kMinorVersion, nvjpeg::kPatchLevel}) {
+  for (const auto property : {nvjpeg::kMajorVersion, nvjpeg::kMinorVersion, nvjpeg::kPatchLevel}) {
     int value = 0;
     if (const nvjpeg::Code code = calls.get_property(property, &value)) {
       return absl::FailedPreconditionError(

@@ -6,18 +6,16 @@
 #include <random>
 
 #include "client/gpu_decode/kernel_tables.h"
-#include "tests/support/gpu_decode/emulated_cuda.h"
+#include "tests/support/gpu_decode/emulated_device.h"
 #include "tests/support/gpu_decode/row_cases.h"
-// After the header that emulates its language.
-#include "client/gpu_decode/rows.cuh"
 
 namespace penstock::gpu_decode {
 namespace {
 
 using testing::RowCase;
 
-constexpr size_t kTablesBytes = 4 << 20;
-constexpr uint32_t kMaxRows = 16;
+constexpr size_t kEmulatedTablesBytes = 4 << 20;
+constexpr uint32_t kMaxEmulatedRows = 16;
 constexpr uint8_t kSentinel = 0xA5;
 constexpr size_t kBorder = 32;  // bytes before and behind a row that must stay
 
@@ -37,10 +35,9 @@ class EmulatedRowsTest : public ::testing::Test {
   }
 
   void Run() {
-    const auto* jobs = reinterpret_cast<const KernelRow*>(buffer_.get());
+    const auto* rows = reinterpret_cast<const KernelRow*>(buffer_.get());
     const auto* tables = reinterpret_cast<const uint32_t*>(buffer_.get() + tables_.tables_offset());
-    testing::RunEmulated({.x = std::min(tables_.max_tiles(), 5u), .y = tables_.rows()},
-                         device::kRowThreads, [&] { device::MakeRows(jobs, tables); });
+    ASSERT_TRUE(device_->MakeRows({rows, tables, tables_.rows(), tables_.max_tiles()}).ok());
   }
 
   void Compare(const RowCase& row_case, size_t misaligned) {
@@ -59,8 +56,10 @@ class EmulatedRowsTest : public ::testing::Test {
     images_.clear();
   }
 
-  std::unique_ptr<std::byte[]> buffer_ = std::make_unique<std::byte[]>(kTablesBytes);
-  KernelTables tables_{{buffer_.get(), kTablesBytes}, kMaxRows};
+  testing::DeviceLog log_;
+  std::unique_ptr<DecodeDevice> device_ = testing::MakeEmulatedDevice(log_);
+  std::unique_ptr<std::byte[]> buffer_ = std::make_unique<std::byte[]>(kEmulatedTablesBytes);
+  KernelTables tables_{{buffer_.get(), kEmulatedTablesBytes}, kMaxEmulatedRows};
   std::vector<std::unique_ptr<uint32_t[]>> images_;
 };
 
@@ -110,7 +109,7 @@ TEST_F(EmulatedRowsTest, SeveralRowsOfOneLaunchDoNotTouchEachOther) {
   std::mt19937 random(13);
   std::vector<uint8_t> wanted;
   std::vector<RowCase> cases;
-  for (uint32_t i = 0; i < kMaxRows; ++i) {
+  for (uint32_t i = 0; i < kMaxEmulatedRows; ++i) {
     cases.push_back(
         testing::MakeRowCase(random, {.max_side = 60, .max_out = 50, .max_pixels = 3000}));
     const std::vector<uint8_t> row = testing::ExpectedRow(cases.back());
