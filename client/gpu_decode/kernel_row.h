@@ -1,4 +1,4 @@
-// What the kernel reads: one job for each row, and tables of weights. Includes no CUDA header.
+// What the kernel reads: a KernelRow for each row, and tables of weights. Includes no CUDA header.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +53,10 @@ struct KernelRow {
 };
 
 struct KernelLaunch {
-  const KernelRow* jobs = nullptr;  // in device memory
+  const KernelRow* rows = nullptr;  // in device memory
   const uint32_t* tables = nullptr;
-  uint32_t job_count = 0;
-  uint32_t max_tiles = 0;  // of any job
+  uint32_t row_count = 0;
+  uint32_t max_tiles = 0;  // of any row
   void* stream = nullptr;
 };
 

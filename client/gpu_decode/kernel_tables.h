@@ -1,5 +1,5 @@
-// Turns rows to make into what the kernel reads: jobs, weights and tiles, in one bounded buffer
-// that is copied to the device as it is. Pure.
+// Turns rows to make into what the kernel reads: their descriptions, weights and tiles, in one
+// bounded buffer that is copied to the device as it is. Pure.
 // **Thread safety**: one thread.
 #pragma once
 
@@ -21,8 +21,8 @@ struct DecodedImage {
 
 class KernelTables {
  public:
-  // Writes into `buffer`, which outlives this object and is aligned to 16 bytes; jobs come first,
-  // at most `max_rows`.
+  // Writes into `buffer`, which outlives this object and is aligned to 16 bytes; KernelRows come
+  // first, at most `max_rows`.
   KernelTables(std::span<std::byte> buffer, uint32_t max_rows);
 
   // The words of tables that any row with these axes needs at most.
@@ -37,6 +37,8 @@ class KernelTables {
   // **Requires**: the box lies in the image, and the axes have outputs.
   bool AddImage(const JpegRow& row, const DecodedImage& image, uint8_t* into);
 
+  // Words of tables that fit the buffer.
+  uint64_t capacity() const { return capacity_; }
   uint32_t rows() const { return rows_; }
   uint32_t max_tiles() const { return max_tiles_; }
   size_t bytes() const { return tables_offset() + size_t{used_} * sizeof(uint32_t); }

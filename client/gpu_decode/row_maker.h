@@ -80,11 +80,26 @@ struct DeviceAllocator {
 struct RowMakerOptions {
   std::string nvjpeg_path;  // of the library; empty: libnvjpeg.so.13 or .12, as the loader finds it
   JpegBackend backend = JpegBackend::kEngines;
-  uint64_t arena_bytes = uint64_t{256} << 20;  // for decoded pixels; bounds the largest image, too
-  uint32_t max_chunk = 64;                     // images that nvJPEG decodes in one call; 1 … 256
-  cuda::StreamHandle stream = nullptr;         // on which everything runs; give it a low priority
+  // Device memory: for decoded pixels, which bounds the largest image, and for nvJPEG itself. With
+  // the defaults everything stays below 512 MiB.
+  uint64_t arena_bytes = uint64_t{256} << 20;
+  uint64_t nvjpeg_bytes = uint64_t{240} << 20;
+  uint32_t max_chunk = 64;              // images that nvJPEG decodes in one call; 1 … 256
+  cuda::StreamHandle stream = nullptr;  // on which everything runs; give it a low priority
   DeviceAllocator allocator = {};
 };
+
+// What happened since a maker was made.
+struct RowMakerCounts {
+  uint64_t decoded = 0;  // images whose outcome is kOk
+  uint64_t refused = 0;
+  uint64_t failed = 0;
+  uint64_t calls = 0;             // of nvJPEG, to decode
+  uint64_t failed_calls = 0;      // each costs a new decoder
+  uint64_t unwritten_images = 0;  // decoded without an error, but not as a whole
+};
+
+class DecodeDevice;
 
 class RowMaker {
  public:
@@ -93,25 +108,32 @@ class RowMaker {
   // **Errors**: FailedPrecondition: no CUDA, no nvJPEG, or no JPEG engines for kEngines; says what
   // was tried and what to do. InvalidArgument: options out of range. ResourceExhausted: no memory.
   static absl::StatusOr<RowMaker> Make(const RowMakerOptions& options);
+  // The same on a device of the caller's; for tests.
+  static absl::StatusOr<RowMaker> MakeOn(std::unique_ptr<DecodeDevice> device,
+                                         const RowMakerOptions& options);
   RowMaker(RowMaker&&) noexcept;
   RowMaker& operator=(RowMaker&&) noexcept;
   ~RowMaker();  // waits for the stream
 
-  // Makes all rows, in the order of the stream, and returns their outcomes when those are known.
-  // The caller's stream may still be writing rows then: work that reads them comes behind it. A row
-  // whose outcome is not kOk has zeros; no other row is affected by it.
+  // Makes all rows and returns their outcomes, in the order of `batch.rows`. The rows are complete
+  // when it returns: it synchronises the stream. A row whose outcome is not kOk has zeros; no other
+  // row is affected by it.
   //
-  // **Requires**: the device of Make is current, and the stream is not being captured.
-  // **Errors**: InvalidArgument: sizes that do not fit; Internal and FailedPrecondition: CUDA or
-  // nvJPEG failed for another reason than a file; no row is valid then.
+  // **Requires**: the device of Make is current, and the stream is not being captured. Nobody
+  // changes the files meanwhile, because nvJPEG reads them more than once.
+  // **Errors**: InvalidArgument: an empty row; Internal, FailedPrecondition, ResourceExhausted:
+  // CUDA or nvJPEG failed for another reason than a file. No row is valid then.
   absl::StatusOr<std::vector<RowOutcome>> MakeRows(const RowBatch& batch);
 
-  // Device memory that this maker and nvJPEG in it hold, in bytes, and the most they held.
+  // Device memory that this maker and nvJPEG in it hold, in bytes, and the most they held. Any
+  // thread may call these.
   uint64_t bytes_in_use() const;
   uint64_t most_bytes_in_use() const;
 
-  // Such as "nvJPEG 13.0.1, hardware engines". Part of a feed's fingerprint, because another
-  // version may decode to other pixels.
+  const RowMakerCounts& counts() const;
+
+  // Such as "nvJPEG 13.0.1, engines". Part of a feed's fingerprint, because another version may
+  // decode to other pixels.
   std::string version() const;
 
  private:

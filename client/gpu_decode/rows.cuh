@@ -4,17 +4,19 @@
 // A tile's horizontal pass reads the image through the L1 cache, because neighbouring threads read
 // nearly the same words; its results, one word for each pixel, lie in shared memory for the
 // vertical pass. Sums are exact modulo 2³², so their order does not matter.
-#include <cuda_runtime.h>
+//
+// Includes no CUDA header, so that a test can run it on a CPU (tests/support/gpu_decode).
+#pragma once
+
+#include <cstdint>
 
 #include "client/gpu_decode/kernel_row.h"
 
-namespace penstock::gpu_decode {
-namespace {
+namespace penstock::gpu_decode::device {
 
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = 8;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
-constexpr uint32_t kMaxBlocksAcross = 128;
 constexpr int kHalf = 1 << 21;  // weights have 22 bits behind the point
 // Output rows read their inputs in groups, so up to three beyond the last one.
 constexpr uint32_t kSharedRows = kMaxTileInputs + kTapsPerGroup - 1;
@@ -80,8 +82,8 @@ __device__ inline uint32_t PixelOf(const uint8_t* bytes, const int (&weights)[4 
 }
 
 // The same with any number of taps; `weights` points at the first, `stride` words before the next.
-__device__ uint32_t PixelOfMany(const uint8_t* bytes, const uint32_t* weights, uint32_t stride,
-                                uint32_t taps) {
+__device__ inline uint32_t PixelOfMany(const uint8_t* bytes, const uint32_t* weights,
+                                       uint32_t stride, uint32_t taps) {
   const WordStream stream(bytes);
   const uint32_t* word = stream.words;
   uint32_t last = __ldg(word);
@@ -267,7 +269,7 @@ __device__ inline void CopyTile(const KernelRow& row, uint32_t tile) {
   for (uint32_t i = copied + threadIdx.x; i < bytes; i += kRowThreads) into[i] = from[i];
 }
 
-// blockIdx.y is the row's job; a row's blocks share its tiles.
+// blockIdx.y is the row; its blocks share its tiles.
 __global__ void __launch_bounds__(kRowThreads)
     MakeRows(const KernelRow* rows, const uint32_t* __restrict__ tables) {
   __shared__ uint32_t shared[kSharedRows * kWarp];
@@ -283,16 +285,4 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
-}  // namespace
-
-int LaunchRows(const KernelLaunch& launch) {
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(launch.max_tiles < kMaxBlocksAcross ? launch.max_tiles : kMaxBlocksAcross,
-                        launch.job_count);
-  config.blockDim = dim3(kRowThreads);
-  config.stream = static_cast<cudaStream_t>(launch.stream);
-  // Returns the launch's own result instead of cudaGetLastError, which may hold another's error.
-  return cudaLaunchKernelEx(&config, MakeRows, launch.jobs, launch.tables);
-}
-
-}  // namespace penstock::gpu_decode
+}  // namespace penstock::gpu_decode::device

@@ -1,0 +1,190 @@
+#include "client/gpu_decode/chunk_decoder.h"
+
+#include <cstring>
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace penstock::gpu_decode {
+namespace {
+
+constexpr uint64_t kImagesBytes = kMaxImagesOfChunk * sizeof(MarkedImage);
+constexpr uint64_t kCountsBytes = kMaxImagesOfChunk * sizeof(uint32_t);
+constexpr uint64_t kStagingBytes = kTablesBytes + kImagesBytes + kCountsBytes;
+
+bool AxisFits(const resample::Axis& axis) {
+  return axis.in > 0 && axis.count > 0 && axis.first < axis.out &&
+         axis.count <= axis.out - axis.first;
+}
+
+bool BoxFits(uint32_t begin, const resample::Axis& axis, uint32_t side) {
+  return begin < side && axis.in <= side - begin;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ChunkDecoder>> ChunkDecoder::Make(
+    std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
+    const RowMakerOptions& options) {
+  std::unique_ptr<ChunkDecoder> made(new ChunkDecoder(std::move(device), library, options));
+  PENSTOCK_RETURN_IF_ERROR(made->Allocate());
+  PENSTOCK_RETURN_IF_ERROR(made->decoder_.Restart());
+  return made;
+}
+
+ChunkDecoder::ChunkDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
+                           const RowMakerOptions& options)
+    : device_(std::move(device)),
+      arena_bytes_(options.arena_bytes),
+      memory_(*device_, options.arena_bytes + kStagingBytes + options.nvjpeg_bytes),
+      decoder_(library, options.backend, memory_, device_->stream()) {}
+
+ChunkDecoder::~ChunkDecoder() {
+  static_cast<void>(device_->Synchronize());  // a destructor cannot report an error
+  memory_.Release(unwritten_on_device_);
+  memory_.Release(images_on_device_);
+  memory_.Release(tables_on_device_);
+  memory_.Release(arena_);
+}
+
+absl::StatusOr<void*> ChunkDecoder::AllocateOne(uint64_t bytes, absl::string_view what) {
+  if (void* const memory = memory_.Allocate(bytes)) return memory;
+  return absl::ResourceExhaustedError(absl::StrCat("the GPU has no ", bytes, " bytes for ", what,
+                                                   "; free memory or decode on the CPU"));
+}
+
+absl::Status ChunkDecoder::Allocate() {
+  PENSTOCK_ASSIGN_OR_RETURN(staging_, device_->PinnedMemory(kStagingBytes));
+  PENSTOCK_ASSIGN_OR_RETURN(void* const arena, AllocateOne(arena_bytes_, "decoded images"));
+  arena_ = static_cast<uint8_t*>(arena);
+  PENSTOCK_ASSIGN_OR_RETURN(void* const tables, AllocateOne(kTablesBytes, "tables of weights"));
+  tables_on_device_ = static_cast<std::byte*>(tables);
+  PENSTOCK_ASSIGN_OR_RETURN(void* const images, AllocateOne(kImagesBytes, "places of images"));
+  images_on_device_ = static_cast<MarkedImage*>(images);
+  PENSTOCK_ASSIGN_OR_RETURN(void* const counts, AllocateOne(kCountsBytes, "outcomes"));
+  unwritten_on_device_ = static_cast<uint32_t*>(counts);
+  tables_ = std::make_unique<KernelTables>(std::span(staging_, kTablesBytes), kMaxRowsOfLaunch);
+  return absl::OkStatus();
+}
+
+std::string ChunkDecoder::Objection(const JpegRow& row) {
+  if (!AxisFits(row.x) || !AxisFits(row.y)) return "its resize makes no row";
+  if (!BoxFits(row.left, row.x, row.width) || !BoxFits(row.top, row.y, row.height)) {
+    return absl::StrCat("its box leaves the image: got ", row.x.in, " x ", row.y.in, " pixels at (",
+                        row.left, ", ", row.top, ") of ", row.width, " x ", row.height);
+  }
+  const uint64_t bytes = PlaceImage({row.width, row.height}, 0).bytes;
+  if (bytes > arena_bytes_) {
+    return absl::StrCat("it is too large: it needs ", bytes, " bytes, and the arena has ",
+                        arena_bytes_);
+  }
+  if (KernelTables::MostWords(row.x, row.y, row.interpolation) > tables_->capacity()) {
+    return "its resize needs too many weights";
+  }
+  return decoder_.Objection(row.file, {row.width, row.height});
+}
+
+absl::Status ChunkDecoder::AddCopy(const uint8_t* pixels, uint8_t* into, const ImageSize& row) {
+  if (tables_->AddCopy(pixels, into, row.width, row.height)) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(Finish());
+  PENSTOCK_CHECK(tables_->AddCopy(pixels, into, row.width, row.height));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ChunkResult> ChunkDecoder::Decode(std::span<const ChunkRow> rows) {
+  PlaceAll(rows);
+  PENSTOCK_RETURN_IF_ERROR(SetMarks());
+  if (const absl::Status decoded = decoder_.Decode(items_); !decoded.ok()) return Recover(decoded);
+  // While the engines work, the CPU computes the weights.
+  PENSTOCK_RETURN_IF_ERROR(AddRows(rows));
+  PENSTOCK_RETURN_IF_ERROR(Launch());
+  return CountMarks();
+}
+
+void ChunkDecoder::PlaceAll(std::span<const ChunkRow> rows) {
+  PENSTOCK_CHECK(!rows.empty() && rows.size() <= kMaxImagesOfChunk);
+  items_.clear();
+  images_.clear();
+  uint64_t offset = 0;
+  for (const auto& [row, into] : rows) {
+    const ArenaPlace place = PlaceImage({row->width, row->height}, offset);
+    offset += place.bytes;
+    uint8_t* const pixels = arena_ + place.offset;
+    items_.push_back({row->file, pixels, place.pitch});
+    images_.push_back({pixels, place.pitch, row->width, row->height});
+  }
+  PENSTOCK_CHECK(offset <= arena_bytes_);
+}
+
+MarksLaunch ChunkDecoder::Marks() const {
+  return {.images = images_on_device_,
+          .unwritten = unwritten_on_device_,
+          .count = static_cast<uint32_t>(images_.size()),
+          .nonce = nonce_};
+}
+
+absl::Status ChunkDecoder::SetMarks() {
+  ++nonce_;
+  std::byte* const staged = staging_ + kTablesBytes;
+  const size_t bytes = images_.size() * sizeof(MarkedImage);
+  memcpy(staged, images_.data(), bytes);
+  PENSTOCK_RETURN_IF_ERROR(device_->CopyIn(images_on_device_, staged, bytes));
+  PENSTOCK_RETURN_IF_ERROR(device_->SetMarks(Marks()));
+  // The engines may write before work that is ahead of them on the stream, even behind an event;
+  // only waiting on the host prevents that (github.com/meta-pytorch/torchcodec/pull/1634: 100 of
+  // 100 times on an H100, with nvJPEG 12.3 to 13.2). The marks would then be in decoded pixels, and
+  // the pixels in memory that earlier work still reads.
+  return device_->Synchronize();
+}
+
+// What nvJPEG enqueued before it failed still runs in its memory, so we wait first.
+absl::StatusOr<ChunkResult> ChunkDecoder::Recover(const absl::Status& why) {
+  PENSTOCK_RETURN_IF_ERROR(device_->Synchronize());
+  PENSTOCK_RETURN_IF_ERROR(decoder_.Restart());
+  return ChunkResult{.error = std::string(why.message()), .unwritten_blocks = {}};
+}
+
+absl::Status ChunkDecoder::AddRows(std::span<const ChunkRow> rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const DecodedImage image = {items_[i].pixels, items_[i].pitch};
+    if (tables_->AddImage(*rows[i].row, image, rows[i].into)) continue;
+    PENSTOCK_RETURN_IF_ERROR(Finish());
+    PENSTOCK_CHECK(tables_->AddImage(*rows[i].row, image, rows[i].into));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChunkDecoder::Launch() {
+  if (tables_->rows() == 0) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(device_->CopyIn(tables_on_device_, staging_, tables_->bytes()));
+  const KernelLaunch launch = {
+      .rows = reinterpret_cast<const KernelRow*>(tables_on_device_),
+      .tables = reinterpret_cast<const uint32_t*>(tables_on_device_ + tables_->tables_offset()),
+      .row_count = tables_->rows(),
+      .max_tiles = tables_->max_tiles()};
+  tables_->Clear();
+  return device_->MakeRows(launch);
+}
+
+absl::StatusOr<ChunkResult> ChunkDecoder::CountMarks() {
+  std::byte* const staged = staging_ + kTablesBytes + kImagesBytes;
+  const size_t bytes = images_.size() * sizeof(uint32_t);
+  PENSTOCK_RETURN_IF_ERROR(device_->CountMarks(Marks()));
+  PENSTOCK_RETURN_IF_ERROR(device_->CopyOut(staged, unwritten_on_device_, bytes));
+  PENSTOCK_RETURN_IF_ERROR(device_->Synchronize());
+  ChunkResult result;
+  result.unwritten_blocks.resize(images_.size());
+  memcpy(result.unwritten_blocks.data(), staged, bytes);
+  return result;
+}
+
+absl::Status ChunkDecoder::Clear(uint8_t* row, uint64_t bytes) {
+  return device_->Clear(row, bytes);
+}
+
+absl::Status ChunkDecoder::Finish() {
+  PENSTOCK_RETURN_IF_ERROR(Launch());
+  return device_->Synchronize();
+}
+
+}  // namespace penstock::gpu_decode

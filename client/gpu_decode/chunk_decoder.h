@@ -1,0 +1,97 @@
+// Decodes a chunk of JPEG files into the arena and makes their rows: nvJPEG, then one kernel. Knows
+// nothing of retries.
+// **Thread safety**: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/gpu_decode/chunks.h"
+#include "client/gpu_decode/counted_memory.h"
+#include "client/gpu_decode/decode_device.h"
+#include "client/gpu_decode/kernel_tables.h"
+#include "client/gpu_decode/nvjpeg_decoder.h"
+#include "client/gpu_decode/row_maker.h"
+#include "common/base/status.h"
+
+namespace penstock::gpu_decode {
+
+// Rows of one launch: chunks and finished rows.
+inline constexpr uint32_t kMaxRowsOfLaunch = 512;
+inline constexpr uint32_t kMaxImagesOfChunk = 256;
+// The tables of weights. The largest row (65535 pixels to 16384) needs less.
+inline constexpr uint64_t kTablesBytes = uint64_t{8} << 20;
+
+struct ChunkRow {
+  const JpegRow* row = nullptr;
+  uint8_t* into = nullptr;
+};
+
+struct ChunkResult {
+  // Of the call as a whole, in nvJPEG's words: then no row was made, and the decoder is a new one.
+  std::string error;
+  // Otherwise, for each image, how many blocks of 8 × 8 pixels nvJPEG left out. Rows of such images
+  // are invalid.
+  std::vector<uint32_t> unwritten_blocks;
+};
+
+class ChunkDecoder {
+ public:
+  static absl::StatusOr<std::unique_ptr<ChunkDecoder>> Make(std::unique_ptr<DecodeDevice> device,
+                                                            const NvjpegLibrary& library,
+                                                            const RowMakerOptions& options);
+  ChunkDecoder(const ChunkDecoder&) = delete;
+  ChunkDecoder& operator=(const ChunkDecoder&) = delete;
+  ~ChunkDecoder();  // waits for the device
+
+  // Why this row cannot be made of its file; empty if it can.
+  std::string Objection(const JpegRow& row);
+
+  // Adds a finished row to the next launch.
+  absl::Status AddCopy(const uint8_t* pixels, uint8_t* into, const ImageSize& row);
+
+  // Decodes the files, makes their rows, and waits for the device.
+  // **Requires**: no objection to any row; at most kMaxImagesOfChunk, which fit the arena.
+  // **Errors**: the device's, and those of NvjpegDecoder::Restart.
+  absl::StatusOr<ChunkResult> Decode(std::span<const ChunkRow> rows);
+
+  // Fills a row with zeros.
+  absl::Status Clear(uint8_t* row, uint64_t bytes);
+
+  // Launches what was added, and waits for the device.
+  absl::Status Finish();
+
+  const CountedMemory& memory() const { return memory_; }
+
+ private:
+  ChunkDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
+               const RowMakerOptions& options);
+  absl::Status Allocate();
+  absl::StatusOr<void*> AllocateOne(uint64_t bytes, absl::string_view what);
+  void PlaceAll(std::span<const ChunkRow> rows);
+  absl::Status SetMarks();
+  absl::Status AddRows(std::span<const ChunkRow> rows);
+  absl::Status Launch();
+  absl::StatusOr<ChunkResult> CountMarks();
+  absl::StatusOr<ChunkResult> Recover(const absl::Status& why);
+  MarksLaunch Marks() const;
+
+  const std::unique_ptr<DecodeDevice> device_;
+  const uint64_t arena_bytes_;
+  CountedMemory memory_;
+  NvjpegDecoder decoder_;
+  std::vector<DecodeItem> items_;    // of the current chunk
+  std::vector<MarkedImage> images_;  // the same
+  uint8_t* arena_ = nullptr;         // in device memory, as the next three
+  std::byte* tables_on_device_ = nullptr;
+  MarkedImage* images_on_device_ = nullptr;
+  uint32_t* unwritten_on_device_ = nullptr;
+  std::byte* staging_ = nullptr;  // pinned: tables, then images, then counts of marks
+  std::unique_ptr<KernelTables> tables_;
+  uint32_t nonce_ = 0;
+};
+
+}  // namespace penstock::gpu_decode

@@ -1,0 +1,106 @@
+#include <cuda_runtime_api.h>
+
+#include <utility>
+#include <vector>
+
+#include "client/gpu_decode/decode_device.h"
+#include "common/cuda/device.h"
+#include "common/cuda/errors.h"
+#include "common/cuda/registration.h"
+
+namespace penstock::gpu_decode {
+namespace {
+
+void* AllocateWithCuda(void*, size_t bytes, cuda::StreamHandle) {
+  void* memory = nullptr;
+  const cudaError_t error = cudaMalloc(&memory, bytes);
+  if (error == cudaSuccess) return memory;
+  cuda::Ignore(error);
+  return nullptr;
+}
+
+void ReleaseWithCuda(void*, void* memory, size_t, cuda::StreamHandle) {
+  cuda::Ignore(cudaFree(memory));
+}
+
+absl::Status Launched(int error) {
+  return cuda::FromRuntime(static_cast<cudaError_t>(error), "launching a kernel that makes rows");
+}
+
+class CudaDecodeDevice final : public DecodeDevice {
+ public:
+  CudaDecodeDevice(cuda::StreamHandle stream, const DeviceAllocator& allocator)
+      : stream_(stream), allocator_(allocator) {
+    if (allocator_.allocate == nullptr) allocator_ = {AllocateWithCuda, ReleaseWithCuda, nullptr};
+  }
+
+  cuda::StreamHandle stream() const override { return stream_; }
+
+  void* Allocate(size_t bytes) override {
+    return allocator_.allocate(allocator_.context, bytes, stream_);
+  }
+
+  void Release(void* memory, size_t bytes) override {
+    allocator_.release(allocator_.context, memory, bytes, stream_);
+  }
+
+  absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) override {
+    PENSTOCK_ASSIGN_OR_RETURN(cuda::PinnedMemory memory, cuda::PinnedMemory::Make(bytes));
+    pinned_.push_back(std::move(memory));
+    return pinned_.back().data();
+  }
+
+  absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
+    return cuda::CopyToDevice(static_cast<std::byte*>(device), pinned, bytes, stream_);
+  }
+
+  absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {
+    PENSTOCK_RETURN_IF_CUDA_ERROR(
+        cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, Stream()),
+        "copying the outcomes of decoding");
+    return absl::OkStatus();
+  }
+
+  absl::Status Clear(void* device, size_t bytes) override {
+    PENSTOCK_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(device, 0, bytes, Stream()),
+                                  "clearing a row that could not be decoded");
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeRows(const KernelLaunch& launch) override {
+    KernelLaunch on_stream = launch;
+    on_stream.stream = stream_;
+    return Launched(LaunchRows(on_stream));
+  }
+
+  absl::Status SetMarks(const MarksLaunch& launch) override {
+    MarksLaunch on_stream = launch;
+    on_stream.stream = stream_;
+    return Launched(LaunchSetMarks(on_stream));
+  }
+
+  absl::Status CountMarks(const MarksLaunch& launch) override {
+    MarksLaunch on_stream = launch;
+    on_stream.stream = stream_;
+    return Launched(LaunchCountMarks(on_stream));
+  }
+
+  absl::Status Synchronize() override { return cuda::Synchronize(stream_); }
+
+ private:
+  cudaStream_t Stream() const { return static_cast<cudaStream_t>(stream_); }
+
+  const cuda::StreamHandle stream_;
+  DeviceAllocator allocator_;
+  std::vector<cuda::PinnedMemory> pinned_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DecodeDevice>> MakeCudaDevice(cuda::StreamHandle stream,
+                                                             const DeviceAllocator& allocator) {
+  PENSTOCK_RETURN_IF_ERROR(cuda::Usable());
+  return std::make_unique<CudaDecodeDevice>(stream, allocator);
+}
+
+}  // namespace penstock::gpu_decode

@@ -1,0 +1,116 @@
+#include "client/gpu_decode/nvjpeg_decoder.h"
+
+namespace penstock::gpu_decode {
+namespace {
+
+constexpr int kCpuThreads = 1;                    // the CUDA backend's, in the caller's process
+constexpr int kAllocated = 0, kNotAllocated = 2;  // as cudaSuccess and cudaErrorMemoryAllocation
+
+int AllocateCounted(void* context, void** memory, size_t bytes, void*) {
+  *memory = static_cast<CountedMemory*>(context)->Allocate(bytes);
+  return *memory != nullptr ? kAllocated : kNotAllocated;
+}
+
+int ReleaseCounted(void* context, void* memory, size_t, void*) {
+  static_cast<CountedMemory*>(context)->Release(memory);
+  return kAllocated;
+}
+
+const unsigned char* Bytes(std::span<const std::byte> file) {
+  return reinterpret_cast<const unsigned char*>(file.data());
+}
+
+}  // namespace
+
+NvjpegDecoder::NvjpegDecoder(const NvjpegLibrary& library, JpegBackend backend,
+                             CountedMemory& memory, cuda::StreamHandle stream)
+    : library_(library),
+      backend_(backend),
+      stream_(stream),
+      memory_calls_{AllocateCounted, ReleaseCounted, &memory} {}
+
+NvjpegDecoder::~NvjpegDecoder() { Destroy(); }
+
+void NvjpegDecoder::Destroy() {
+  if (bitstream_ != nullptr) library_.calls.destroy_bitstream(bitstream_);
+  if (state_ != nullptr) library_.calls.destroy_state(state_);
+  if (handle_ != nullptr) library_.calls.destroy(handle_);
+  bitstream_ = nullptr;
+  state_ = nullptr;
+  handle_ = nullptr;
+  prepared_ = 0;
+}
+
+absl::Status NvjpegDecoder::Check(nvjpeg::Code code, absl::string_view what) const {
+  if (code == nvjpeg::kSuccess) return absl::OkStatus();
+  const std::string message =
+      absl::StrCat("nvJPEG ", library_.version, ": ", what, ": ", nvjpeg::ToText(code));
+  if (code == nvjpeg::kAllocatorFailure) return absl::ResourceExhaustedError(message);
+  if (code == nvjpeg::kArchMismatch) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(message,
+                     "; A100, H100, H200 and later have engines, and a container needs the "
+                     "driver capability \"video\"; or decode on the CPU"));
+  }
+  return absl::InternalError(message);
+}
+
+absl::Status NvjpegDecoder::Restart() {
+  Destroy();
+  const nvjpeg::Calls& calls = library_.calls;
+  const nvjpeg::Backend backend =
+      backend_ == JpegBackend::kEngines ? nvjpeg::kHardware : nvjpeg::kGpuHybrid;
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(calls.create(backend, &memory_calls_, nullptr, 0, &handle_), "making a decoder"));
+  PENSTOCK_RETURN_IF_ERROR(Check(calls.create_state(handle_, &state_), "making a decoder's state"));
+  return Check(calls.create_bitstream(handle_, &bitstream_), "making a parser");
+}
+
+std::string NvjpegDecoder::Objection(std::span<const std::byte> file, const ImageSize& size) {
+  const nvjpeg::Calls& calls = library_.calls;
+  if (file.empty()) return "the file is empty";
+  if (const nvjpeg::Code code = calls.parse_header(handle_, Bytes(file), file.size(), bitstream_)) {
+    return absl::StrCat("its header cannot be read: ", nvjpeg::ToText(code));
+  }
+  unsigned int width = 0, height = 0;
+  if (const nvjpeg::Code code = calls.frame_dimensions(bitstream_, &width, &height)) {
+    return absl::StrCat("its header has no size: ", nvjpeg::ToText(code));
+  }
+  if (width != size.width || height != size.height) {
+    return absl::StrCat("its size differs from the one announced: got ", width, " x ", height,
+                        ", expected ", size.width, " x ", size.height);
+  }
+  int unsupported = 0;
+  if (const nvjpeg::Code code = calls.batched_supported(handle_, bitstream_, &unsupported)) {
+    return absl::StrCat("nvJPEG does not tell whether it decodes it: ", nvjpeg::ToText(code));
+  }
+  return unsupported == 0 ? "" : "nvJPEG does not decode this kind of JPEG here";
+}
+
+absl::Status NvjpegDecoder::Prepare(size_t images) {
+  if (prepared_ == images) return absl::OkStatus();
+  prepared_ = 0;
+  PENSTOCK_RETURN_IF_ERROR(
+      Check(library_.calls.initialize_batched(handle_, state_, static_cast<int>(images),
+                                              kCpuThreads, nvjpeg::kRgbInterleaved),
+            absl::StrCat("preparing to decode ", images, " images")));
+  prepared_ = images;
+  return absl::OkStatus();
+}
+
+absl::Status NvjpegDecoder::Decode(std::span<const DecodeItem> items) {
+  PENSTOCK_RETURN_IF_ERROR(Prepare(items.size()));
+  data_.clear();
+  bytes_.clear();
+  images_.clear();
+  for (const DecodeItem& item : items) {
+    data_.push_back(Bytes(item.file));
+    bytes_.push_back(item.file.size());
+    images_.push_back({.channel = {item.pixels}, .pitch = {item.pitch}});
+  }
+  return Check(library_.calls.decode_batched(handle_, state_, data_.data(), bytes_.data(),
+                                             images_.data(), stream_),
+               absl::StrCat("decoding ", items.size(), " images"));
+}
+
+}  // namespace penstock::gpu_decode

@@ -1,0 +1,67 @@
+// nvJPEG's decoder of batches. It never trusts the library to survive a failure: after a call that
+// failed, Restart makes everything anew.
+// **Thread safety**: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client/gpu_decode/chunks.h"
+#include "client/gpu_decode/counted_memory.h"
+#include "client/gpu_decode/nvjpeg.h"
+#include "client/gpu_decode/row_maker.h"
+#include "common/base/status.h"
+
+namespace penstock::gpu_decode {
+
+// A file, and where its pixels go: RGB, rows of `pitch` bytes, in device memory.
+struct DecodeItem {
+  std::span<const std::byte> file;
+  uint8_t* pixels = nullptr;
+  uint64_t pitch = 0;
+};
+
+class NvjpegDecoder {
+ public:
+  // `memory` outlives the decoder. All work runs on `stream`. Call Restart before anything else.
+  NvjpegDecoder(const NvjpegLibrary& library, JpegBackend backend, CountedMemory& memory,
+                cuda::StreamHandle stream);
+  NvjpegDecoder(const NvjpegDecoder&) = delete;
+  NvjpegDecoder& operator=(const NvjpegDecoder&) = delete;
+  ~NvjpegDecoder();
+
+  // Makes nvJPEG's objects, in place of those there may be. **Requires**: the stream is idle.
+  // **Errors**: FailedPrecondition: no engines here; ResourceExhausted: no memory.
+  absl::Status Restart();
+
+  // Why nvJPEG does not decode this file to an image of this size, from its header; empty if it
+  // does.
+  std::string Objection(std::span<const std::byte> file, const ImageSize& size);
+
+  // Enqueues the decoding of all items; files stay valid until the stream has been synchronised,
+  // which also must happen before the next call.
+  // **Errors**: Internal: nvJPEG's own, in words; call Restart.
+  absl::Status Decode(std::span<const DecodeItem> items);
+
+ private:
+  absl::Status Check(nvjpeg::Code code, absl::string_view what) const;
+  absl::Status Prepare(size_t images);
+  void Destroy();
+
+  const NvjpegLibrary library_;
+  const JpegBackend backend_;
+  const cuda::StreamHandle stream_;
+  nvjpeg::DeviceMemoryCalls memory_calls_;
+  nvjpeg::Handle handle_ = nullptr;
+  nvjpeg::State state_ = nullptr;
+  nvjpeg::Bitstream bitstream_ = nullptr;
+  size_t prepared_ = 0;  // images that the state is initialised for
+  std::vector<const unsigned char*> data_;
+  std::vector<size_t> bytes_;
+  std::vector<nvjpeg::Image> images_;
+};
+
+}  // namespace penstock::gpu_decode

@@ -1,0 +1,95 @@
+#include "tests/support/gpu_decode/emulated_device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "common/base/check.h"
+#include "tests/support/gpu_decode/emulated_cuda.h"
+// After the header that emulates their language.
+#include "client/gpu_decode/marks.cuh"
+#include "client/gpu_decode/rows.cuh"
+
+namespace penstock::testing {
+namespace {
+
+using gpu_decode::KernelLaunch;
+using gpu_decode::MarksLaunch;
+
+// Fewer blocks than on a GPU, so that they loop.
+constexpr uint32_t kBlocksAcross = 3;
+
+class EmulatedDevice final : public gpu_decode::DecodeDevice {
+ public:
+  explicit EmulatedDevice(DeviceLog& log) : log_(log) {}
+
+  cuda::StreamHandle stream() const override { return nullptr; }
+
+  void* Allocate(size_t bytes) override {
+    if (bytes > log_.memory_limit - log_.bytes_in_use) return nullptr;
+    log_.bytes_in_use += bytes;
+    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  }
+
+  void Release(void* memory, size_t bytes) override {
+    log_.bytes_in_use -= bytes;
+    std::free(memory);
+  }
+
+  absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) override {
+    pinned_.push_back(std::make_unique<std::byte[]>(bytes));
+    return pinned_.back().get();
+  }
+
+  absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
+    memcpy(device, pinned, bytes);
+    return absl::OkStatus();
+  }
+
+  absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {
+    memcpy(pinned, device, bytes);
+    return absl::OkStatus();
+  }
+
+  absl::Status Clear(void* device, size_t bytes) override {
+    memset(device, 0, bytes);
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeRows(const KernelLaunch& launch) override {
+    ++log_.launches;
+    RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
+                gpu_decode::device::kRowThreads,
+                [&] { gpu_decode::device::MakeRows(launch.rows, launch.tables); });
+    return absl::OkStatus();
+  }
+
+  absl::Status SetMarks(const MarksLaunch& launch) override {
+    RunEmulated({kBlocksAcross, launch.count}, gpu_decode::device::kMarkThreads,
+                [&] { gpu_decode::device::SetMarks(launch); });
+    return absl::OkStatus();
+  }
+
+  absl::Status CountMarks(const MarksLaunch& launch) override {
+    RunEmulated({kBlocksAcross, launch.count}, gpu_decode::device::kMarkThreads,
+                [&] { gpu_decode::device::CountMarks(launch); });
+    return absl::OkStatus();
+  }
+
+  absl::Status Synchronize() override {
+    ++log_.synchronisations;
+    return log_.sync_fails ? absl::InternalError("the GPU has failed") : absl::OkStatus();
+  }
+
+ private:
+  DeviceLog& log_;
+  std::vector<std::unique_ptr<std::byte[]>> pinned_;
+};
+
+}  // namespace
+
+std::unique_ptr<gpu_decode::DecodeDevice> MakeEmulatedDevice(DeviceLog& log) {
+  return std::make_unique<EmulatedDevice>(log);
+}
+
+}  // namespace penstock::testing

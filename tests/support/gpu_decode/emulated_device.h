@@ -1,0 +1,24 @@
+// A device that lies in host memory and runs the kernels' source on the CPU. With the fake nvJPEG
+// (fake_nvjpeg.h), rows are made without a GPU.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "client/gpu_decode/decode_device.h"
+
+namespace penstock::testing {
+
+// What happens on the device, for tests that look at it or break it.
+struct DeviceLog {
+  size_t bytes_in_use = 0;
+  int launches = 0;  // of the kernel that makes rows
+  int synchronisations = 0;
+  size_t memory_limit = SIZE_MAX;
+  bool sync_fails = false;
+};
+
+// `log` outlives the device.
+std::unique_ptr<gpu_decode::DecodeDevice> MakeEmulatedDevice(DeviceLog& log);
+
+}  // namespace penstock::testing
