@@ -101,6 +101,18 @@ struct ImageOptions {
   bool apply_exif_orientation = false;  // before the crop; ImageFolder ignores it, too
 };
 
+// Decodes JPEG files on the GPU's own JPEG engines, in this process, by nvJPEG. Rows differ a
+// little from those of the daemon's workers, which decode what the engines do not take: progressive
+// and gray files, CMYK, unusual sampling, large files. Which samples these are depends on their
+// files and the share alone. Only random_crop and center_crop, in RGB, without steps.
+struct GpuDecoding {
+  double share = 1.0;  // of the samples that the engines can take, above 0, up to 1
+  // Room for a sample's file in a batch; larger files are decoded by workers. 0: 256 KiB, or more
+  // if a row is larger.
+  uint32_t file_bytes = 0;
+  std::string nvjpeg = {};  // path of libnvjpeg; empty: as the loader finds it
+};
+
 // A further image of each sample.
 struct MoreImage {
   std::string name;    // of its tensor

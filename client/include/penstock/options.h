@@ -128,6 +128,9 @@ struct SessionOptions {
   Color color = Color::kRgb;
   bool apply_exif_orientation = false;  // before the crop; ImageFolder ignores it, too
 
+  // Set: this process's GPU decodes. Requires `device`, and pinned delivery, which it chooses.
+  std::optional<GpuDecoding> gpu_decoding = {};
+
   // Further images of each sample, each a tensor of its own: made of the same decoded pixels, and
   // drawn independently. At most 15.
   std::vector<MoreImage> more_images = {};

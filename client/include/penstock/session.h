@@ -22,6 +22,9 @@ struct SessionStats {
   uint64_t batches_ready = 0;  // of those, taken without a wait
   double waited_seconds = 0;   // spent waiting in Next, NextInto and WaitReady
   double busy_seconds = 0;     // the rest of the time: the consumer's own work
+  // Rows that the GPU could not decode (SessionOptions::gpu_decoding). Each is a copy of another
+  // row of its batch, with that one's id and label.
+  uint64_t rows_replaced = 0;
 
   // From the daemon, at the moment of the call; all zero if it did not answer.
   bool daemon_answered = false;

@@ -30,10 +30,10 @@ constexpr size_t kIdsACall = 4096;  // the daemon's limit
 class GrpcOpener final : public client::Opener {
  public:
   GrpcOpener(std::shared_ptr<client::Connector> connector, SessionOptions options,
-             client::DeliveryRequest request, std::shared_ptr<client::Gpu> gpu)
+             client::DeliveryRequest request, client::GpuPlaces places)
       : connector_(std::move(connector)),
         options_(std::move(options)),
-        gpu_(std::move(gpu)),
+        places_(std::move(places)),
         request_(std::move(request)) {}
 
   absl::StatusOr<client::Opened> Open(const std::optional<State>& state, uint64_t epochs,
@@ -49,7 +49,9 @@ class GrpcOpener final : public client::Opener {
           v1::OpenSessionRequest request = client::MakeOpenRequest(options_, state, epochs);
           request.mutable_feed()->set_given_order(given_order);
           client::AskFor(ask, DeviceRequest(), request);
-          return connection->Open(request, ask, gpu_, options_.device_depth, deadline);
+          if (places_.rows != nullptr)
+            client::AskForFiles(options_, places_.rows->version(), request);
+          return connection->Open(request, ask, places_, deadline);
         }));
     const client::Grant& grant = opened.attachment->grant();
     request_.or_host = false;
@@ -66,14 +68,18 @@ class GrpcOpener final : public client::Opener {
     return connection->Quarantined(options_.dataset);
   }
 
+  uint64_t RowsReplaced() const override {
+    return places_.rows == nullptr ? 0 : places_.rows->replaced();
+  }
+
  private:
   client::DeviceRequest DeviceRequest() const {
-    return {gpu_ == nullptr ? cuda::Uuid() : gpu_->uuid(), options_.device_depth};
+    return {places_.gpu == nullptr ? cuda::Uuid() : places_.gpu->uuid(), options_.device_depth};
   }
 
   const std::shared_ptr<client::Connector> connector_;
   const SessionOptions options_;
-  const std::shared_ptr<client::Gpu> gpu_;  // null: host memory; shared with opened sessions
+  const client::GpuPlaces places_;  // shared with opened sessions
   client::DeliveryRequest request_;
 };
 
@@ -92,8 +98,17 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
   }
   client::DeliveryRequest request = {gpu != nullptr, choice.or_host, options.delivery,
                                      options.handle, choice.reason};
+  client::GpuPlaces places = {.gpu = std::move(gpu), .depth = options.device_depth};
+  if (options.gpu_decoding) {
+    if (places.gpu == nullptr)
+      return absl::FailedPreconditionError(
+          absl::StrCat("gpu_decoding: no GPU to decode on: ", choice.reason));
+    PENSTOCK_ASSIGN_OR_RETURN(places.rows, places.gpu->MakeRows(options.gpu_decoding->nvjpeg));
+    request.delivery = Delivery::kPinned;
+    request.or_host = false;
+  }
   return std::make_unique<GrpcOpener>(std::move(connector), options, std::move(request),
-                                      std::move(gpu));
+                                      std::move(places));
 }
 
 std::optional<SampleExtent> ToExtent(const v1::SampleDescription& sample) {
@@ -147,6 +162,9 @@ Result<Session> Client::Open(const SessionOptions& options) {
   if (client::ForkedSince(impl_->generation)) return client::ForkedStatus();
   if (const absl::Status order = client::CheckOrder(options); !order.ok()) {
     return client::ToPublic(order);
+  }
+  if (const absl::Status decoding = client::CheckGpuDecoding(options); !decoding.ok()) {
+    return client::ToPublic(decoding);
   }
   if (const absl::Status python = client::CheckPython(options); !python.ok()) {
     return client::ToPublic(python);

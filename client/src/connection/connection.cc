@@ -101,20 +101,19 @@ absl::StatusOr<uint64_t> Connection::SendOrder(const std::vector<uint64_t>& orde
 }
 
 Tried Connection::Open(const v1::OpenSessionRequest& request, const Ask& ask,
-                       const std::shared_ptr<Gpu>& gpu, uint32_t depth, base::TimePoint deadline) {
+                       const GpuPlaces& places, base::TimePoint deadline) {
   const absl::StatusOr<v1::OpenSessionResponse> response =
       rpc_.OpenSession(request, LeftUntil(deadline));
   if (!response.ok()) return {response.status()};
-  const Grant grant = ToGrant(request, ask, depth, *response);
-  Tried tried = {Attach(grant, *response, gpu, deadline), grant.handle};
+  const Grant grant = ToGrant(request, ask, places.depth, *response);
+  Tried tried = {Attach(grant, *response, places, deadline), grant.handle};
   if (!tried.opened.ok()) (void)CloseSession(response->session_id(), kHandshakeTimeout);
   return tried;
 }
 
 absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
                                           const v1::OpenSessionResponse& response,
-                                          const std::shared_ptr<Gpu>& gpu,
-                                          base::TimePoint deadline) {
+                                          const GpuPlaces& places, base::TimePoint deadline) {
   if (!grant.synthetic && response.delivery() != ToDelivery(grant.delivery)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the daemon offers ", v1::Delivery_Name(response.delivery()),
@@ -128,7 +127,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
   PENSTOCK_ASSIGN_OR_RETURN(
       Attachment * attachment,
       Attachment::Make(grant, descriptors.control, std::move(descriptors.event), shared_from_this(),
-                       host ? nullptr : gpu));
+                       host ? nullptr : places.gpu));
   Opened opened{AttachmentHold(attachment)};
   if (const absl::Status proved = Prove(response, *attachment); !proved.ok()) {
     attachment->Abandon();  // our caller closes the session
@@ -137,7 +136,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
   if (grant.delivery != Delivery::kPinned || grant.synthetic) return opened;
   attachment->Hold();
   absl::StatusOr<PinnedStage*> stage =
-      PinnedStage::Make(AttachmentHold(attachment), gpu, grant.device_depth);
+      PinnedStage::Make(AttachmentHold(attachment), places.gpu, grant.device_depth, places.rows);
   if (!stage.ok()) {
     attachment->Abandon();
     return stage.status();

@@ -18,6 +18,14 @@
 
 namespace penstock::client {
 
+// Where a session's batches go on a GPU.
+struct GpuPlaces {
+  std::shared_ptr<Gpu> gpu;  // null: host delivery; shared with the session
+  std::shared_ptr<Gpu::Rows> rows =
+      {};              // makes undecoded rows; null: there are none; shared likewise
+  uint32_t depth = 0;  // batches in GPU memory at once, for pinned delivery
+};
+
 class Connection final : public Link, public std::enable_shared_from_this<Connection> {
  public:
   // **Errors**: FailedPrecondition names both protocol versions if they differ.
@@ -31,10 +39,9 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
                                                               std::span<const uint64_t> ids);
   // Sends an order and returns its name, by which sessions refer to it.
   absl::StatusOr<uint64_t> SendOrder(const std::vector<uint64_t>& order, base::TimePoint deadline);
-  // Opens the session as `ask` says, and the memory for its batches. `gpu` is null for host
-  // delivery. `depth`: batches in GPU memory at once, for pinned delivery.
-  Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const std::shared_ptr<Gpu>& gpu,
-             uint32_t depth, base::TimePoint deadline);
+  // Opens the session as `ask` says, and the memory for its batches.
+  Tried Open(const v1::OpenSessionRequest& request, const Ask& ask, const GpuPlaces& places,
+             base::TimePoint deadline);
   absl::StatusOr<uint64_t> Quarantined(const std::string& dataset);
   absl::StatusOr<BadSamples> Bad(const std::string& dataset);
 
@@ -53,7 +60,7 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   Connection(std::unique_ptr<Doorway> doorway, const std::string& address,
              std::function<bool()> interrupted);
   absl::StatusOr<Opened> Attach(const Grant& grant, const v1::OpenSessionResponse& response,
-                                const std::shared_ptr<Gpu>& gpu, base::TimePoint deadline);
+                                const GpuPlaces& places, base::TimePoint deadline);
   absl::Status Prove(const v1::OpenSessionResponse& response, Attachment& attachment);
 
   const std::unique_ptr<Doorway> doorway_;

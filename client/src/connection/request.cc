@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/shm/doorway_wire.h"
+#include "common/shm/row_note.h"
 
 namespace penstock::client {
 namespace {
@@ -54,7 +55,7 @@ bool NeedsRecipe(const Options& options) {
 bool AsksForDecoding(const SessionOptions& options) {
   return options.random_crop || options.center_crop || NeedsRecipe(options) ||
          !options.more_images.empty() || options.flip_probability != 0 ||
-         options.color != Color::kRgb || options.apply_exif_orientation;
+         options.color != Color::kRgb || options.apply_exif_orientation || options.gpu_decoding;
 }
 
 v1::Interpolation ToInterpolation(Interpolation interpolation) {
@@ -261,6 +262,42 @@ absl::Status CheckPython(const SessionOptions& options) {
                                                    " ms, expected 0 or more; 0 means an hour"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckGpuDecoding(const SessionOptions& options) {
+  if (!options.gpu_decoding) return absl::OkStatus();
+  const GpuDecoding& decoding = *options.gpu_decoding;
+  if (!(decoding.share > 0 && decoding.share <= 1))
+    return absl::InvalidArgumentError(absl::StrCat("SessionOptions: 'gpu_decoding.share': got ",
+                                                   decoding.share, ", expected above 0, up to 1"));
+  if (options.device == "host" || options.delivery == Delivery::kDevice ||
+      options.delivery == Delivery::kHost)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "SessionOptions: 'gpu_decoding' with device '", options.device, "' and delivery '",
+        DeliveryName(options.delivery), "': expected a GPU, and delivery 'pinned' or 'auto'"));
+  if (options.whole_image || !options.steps.empty() || options.color != Color::kRgb ||
+      !options.more_images.empty())
+    return absl::InvalidArgumentError(
+        "SessionOptions: 'gpu_decoding' makes rows by random_crop or center_crop, in RGB, with a "
+        "horizontal flip, one image for each sample; leave the rest out, or decode on the CPU");
+  return absl::OkStatus();
+}
+
+void AskForFiles(const SessionOptions& options, const std::string& decoder,
+                 v1::OpenSessionRequest& request) {
+  constexpr uint64_t kFileBytes = 256 << 10, kAlignment = 4096;
+  const GpuDecoding& decoding = *options.gpu_decoding;
+  const RandomResizedCrop crop = options.random_crop.value_or(RandomResizedCrop());
+  const uint64_t pixels = options.center_crop
+                              ? uint64_t{options.center_crop->height} * options.center_crop->width
+                              : uint64_t{crop.height} * crop.width;
+  const uint64_t file = decoding.file_bytes > 0 ? decoding.file_bytes : kFileBytes;
+  const uint64_t place = std::max(file, 3 * pixels) + sizeof(shm::RowNote);
+  v1::Undecoded& undecoded = *request.mutable_feed()->mutable_image()->mutable_undecoded();
+  undecoded.set_place_bytes(static_cast<uint32_t>(
+      std::min<uint64_t>((place + kAlignment - 1) / kAlignment * kAlignment, UINT32_MAX)));
+  undecoded.set_share(decoding.share);
+  undecoded.set_decoder(decoder);
 }
 
 size_t OrderParts(const std::vector<uint64_t>& order) {

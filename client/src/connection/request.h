@@ -22,9 +22,15 @@ absl::Status CheckOrder(const SessionOptions& options);
 // InvalidArgument if options of a Python dataset are impossible. The daemon checks its own limits.
 absl::Status CheckPython(const SessionOptions& options);
 
+// InvalidArgument if this process cannot decode as `options` say.
+absl::Status CheckGpuDecoding(const SessionOptions& options);
+
 // Opens as `options` say, but at `state` and for `epochs` further epochs.
 v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
                                        const std::optional<State>& state, uint64_t epochs);
+// Adds that this process decodes, with what. **Requires**: options.gpu_decoding.
+void AskForFiles(const SessionOptions& options, const std::string& decoder,
+                 v1::OpenSessionRequest& request);
 
 // Part `number` (from 0 on) of OrderParts(order) messages that send an order.
 v1::SendOrderRequest MakeOrderPart(const std::vector<uint64_t>& order, size_t number);

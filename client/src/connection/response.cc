@@ -75,6 +75,24 @@ SessionPhase ToPhase(v1::SessionPhase phase) {
   }
 }
 
+// The rows that are made of places have the size that was asked for. A daemon that sends no places,
+// because it is older, is noticed by the size of its rows.
+void SetPlaces(const v1::ImageDecoding& image, Grant& grant) {
+  const auto set = [&grant](const auto& crop) {
+    grant.height = crop.height();
+    grant.width = crop.width();
+    grant.channels = 3;
+  };
+  if (image.has_recipe()) {
+    image.recipe().has_resize_center_crop() ? set(image.recipe().resize_center_crop())
+                                            : set(image.recipe().random_resized_crop());
+  } else {
+    image.has_resize_center_crop() ? set(image.resize_center_crop())
+                                   : set(image.random_resized_crop());
+  }
+  grant.place_bytes = image.undecoded().place_bytes();
+}
+
 }  // namespace
 
 Grant ToGrant(const v1::OpenSessionRequest& request, const Ask& ask, uint32_t depth,
@@ -90,6 +108,7 @@ Grant ToGrant(const v1::OpenSessionRequest& request, const Ask& ask, uint32_t de
   grant.height = response.height();
   grant.width = response.width();
   grant.channels = response.channels();
+  if (request.feed().image().has_undecoded()) SetPlaces(request.feed().image(), grant);
   grant.labels_offset = response.labels_offset();
   grant.ids_offset = response.ids_offset();
   grant.slot_bytes = response.slot_bytes();

@@ -75,7 +75,9 @@ absl::Status CheckGrant(const Grant& grant) {
   uint64_t area, row;
   if (__builtin_mul_overflow(uint64_t{grant.height}, grant.width, &area) ||
       __builtin_mul_overflow(area, uint64_t{grant.channels}, &row) ||
-      grant.row_bytes != (grant.synthetic ? 0 : row) ||
+      grant.row_bytes != (grant.synthetic         ? 0
+                          : grant.place_bytes > 0 ? grant.place_bytes
+                                                  : row) ||
       (row == 0 && grant.tensors.empty() && !grant.made)) {
     return Impossible(absl::StrCat("the daemon's grant: a row of ", grant.height, " x ",
                                    grant.width, " x ", grant.channels, " cannot have ",

@@ -43,6 +43,9 @@ struct Grant {
   uint32_t batch_size = 0;   // rows in a slot
   uint64_t row_bytes = 0;    // of stored images; 0 for synthetic rows
   uint32_t height = 0, width = 0, channels = 0;
+  // Undecoded rows: bytes of a row's place in a slot, from which the row is made; 0: rows are as
+  // they are. `row_bytes` is then that of a place.
+  uint64_t place_bytes = 0;
   uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   uint64_t samples = 0, epoch_samples = 0;  // in the dataset, in an epoch
   uint32_t classes = 0;

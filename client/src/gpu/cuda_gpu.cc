@@ -6,6 +6,7 @@
 
 #include "client/finish/effects/on_device.h"
 #include "client/finish/on_device.h"
+#include "common/base/mutex.h"
 #include "common/cuda/pointer.h"
 #include "common/cuda/registration.h"
 #include "common/cuda/slab.h"
@@ -102,6 +103,39 @@ class CudaStream final : public Gpu::OwnStream {
   On<cuda::Stream> owned_;
 };
 
+class CudaRows final : public Gpu::Rows {
+ public:
+  static absl::StatusOr<std::unique_ptr<Rows>> Make(int device, const std::string& nvjpeg) {
+    PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream,
+                              cuda::Stream::Make(cuda::Stream::Priority::kLow));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        gpu_decode::RowMaker maker,
+        gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg, .stream = stream.get()}));
+    return std::make_unique<CudaRows>(device, std::move(stream), std::move(maker));
+  }
+  CudaRows(int device, cuda::Stream stream, gpu_decode::RowMaker maker)
+      : stream_(device, std::move(stream)),
+        maker_(device, std::move(maker)),
+        version_((*maker_).version()) {}
+
+  absl::StatusOr<std::vector<gpu_decode::RowOutcome>> Make(
+      const gpu_decode::RowBatch& batch) override {
+    if (Exiting()) return absl::FailedPreconditionError("this process is exiting");
+    const base::MutexLock lock(mutex_);
+    const cuda::DeviceScope scope(stream_.device());
+    PENSTOCK_RETURN_IF_ERROR(scope.status());
+    return (*maker_).MakeRows(batch);
+  }
+  Stream stream() const override { return (*stream_).get(); }
+  std::string version() const override { return version_; }
+
+ private:
+  base::Mutex mutex_;
+  On<cuda::Stream> stream_;
+  On<gpu_decode::RowMaker> maker_;
+  const std::string version_;
+};
+
 class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(const cuda::Device& device) : device_(device) {}
@@ -134,6 +168,17 @@ class CudaGpu final : public Gpu {
   }
   absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() override {
     return Make<OwnStream, CudaStream>([] { return cuda::Stream::Make(); });
+  }
+
+  absl::StatusOr<std::unique_ptr<Rows>> MakeRows(const std::string& nvjpeg) override {
+    const cuda::DeviceScope scope(device_.ordinal);
+    PENSTOCK_RETURN_IF_ERROR(scope.status());
+    return CudaRows::Make(device_.ordinal, nvjpeg);
+  }
+  absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) override {
+    const cuda::DeviceScope scope(device_.ordinal);
+    PENSTOCK_RETURN_IF_ERROR(scope.status());
+    return cuda::DeviceView(registered);
   }
 
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) override {

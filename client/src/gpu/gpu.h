@@ -7,16 +7,20 @@
 // **Thread safety**: any thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "client/finish/effects/effects.h"
 #include "client/finish/finish.h"
 #include "client/finish/synthetic.h"
 #include "client/finish/tensor.h"
+#include "client/gpu_decode/row_maker.h"
 #include "common/base/status.h"
 #include "common/cuda/device.h"
 #include "common/cuda/slab.h"
@@ -63,6 +67,24 @@ class Gpu {
     virtual Stream get() const = 0;
   };
 
+  // Makes rows of files and pixels; see gpu_decode::RowMaker. Any thread; calls wait for each
+  // other.
+  class Rows {
+   public:
+    virtual ~Rows() = default;
+    virtual absl::StatusOr<std::vector<gpu_decode::RowOutcome>> Make(
+        const gpu_decode::RowBatch& batch) = 0;
+    virtual Stream stream() const = 0;        // on which they are made
+    virtual std::string version() const = 0;  // of what decodes
+
+    // Rows that could not be decoded, of all sessions that use this.
+    void NoteReplaced() { replaced_.fetch_add(1, std::memory_order_relaxed); }
+    uint64_t replaced() const { return replaced_.load(std::memory_order_relaxed); }
+
+   private:
+    std::atomic<uint64_t> replaced_{0};
+  };
+
   enum class Access { kReadWrite, kReadOnly };
 
   virtual int ordinal() const = 0;
@@ -78,6 +100,11 @@ class Gpu {
                                                           Access access) = 0;
   virtual absl::StatusOr<std::unique_ptr<Event>> MakeEvent() = 0;
   virtual absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() = 0;
+
+  // On a stream of its own. `nvjpeg`: the library's path; empty: as the loader finds it.
+  virtual absl::StatusOr<std::unique_ptr<Rows>> MakeRows(const std::string& nvjpeg) = 0;
+  // Where the device reads registered host memory.
+  virtual absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) = 0;
 
   // Copies on a stream of its own, and waits.
   virtual absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) = 0;

@@ -2,24 +2,35 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "client/src/core/places.h"
 #include "common/base/check.h"
 
 namespace penstock::client {
 
 absl::StatusOr<PinnedStage*> PinnedStage::Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
-                                               uint32_t depth) {
+                                               uint32_t depth, std::shared_ptr<Gpu::Rows> rows) {
   LeaseOwnerHold<PinnedStage> made(
-      new PinnedStage(std::move(attachment), std::move(gpu), std::max(depth, 2u)));
+      new PinnedStage(std::move(attachment), std::move(gpu), std::max(depth, 2u), std::move(rows)));
   PENSTOCK_RETURN_IF_ERROR(made->MakePlaces());
   made->Hold();  // for the caller
   return made.get();
 }
 
-PinnedStage::PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth)
-    : LeaseOwner(std::move(gpu)), attachment_(std::move(attachment)), places_(depth) {}
+PinnedStage::PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth,
+                         std::shared_ptr<Gpu::Rows> rows)
+    : LeaseOwner(std::move(gpu)),
+      attachment_(std::move(attachment)),
+      places_(depth),
+      rows_(std::move(rows)) {}
 
 absl::Status PinnedStage::MakePlaces() {
-  PENSTOCK_ASSIGN_OR_RETURN(stream_, gpu()->MakeStream());
+  if (rows_ == nullptr) {
+    PENSTOCK_ASSIGN_OR_RETURN(stream_, gpu()->MakeStream());
+  } else {
+    thread_ = std::make_unique<StageThread>();
+    PENSTOCK_RETURN_IF_ERROR(thread_->Start());
+  }
   PENSTOCK_ASSIGN_OR_RETURN(idle_, gpu()->MakeEvent());
   const Grant& grant = attachment_->grant();
   for (Place& place : places_) {
@@ -35,8 +46,9 @@ absl::Status PinnedStage::MakePlaces() {
 // Waits for the copy stream, which may still call GiveBack and read segments. If that fails, leaks
 // everything. Freeing the places waits for the work that still reads them.
 void PinnedStage::End() {
+  thread_.reset();
   if (idle_ != nullptr && started_ != 0) {
-    absl::Status idle = idle_->Record(stream_->get());
+    absl::Status idle = idle_->Record(stream());
     if (idle.ok()) idle = idle_->Wait();
     if (!idle.ok()) return;
   }
@@ -75,20 +87,89 @@ absl::Status PinnedStage::Start(const Attachment::Taken& taken) {
   place.sequence.store(started_, std::memory_order_relaxed);
   place.prepared.reset();
   place.complete = false;
-  return Copy(place, slot);
+  if (thread_ == nullptr) return Copy(place, slot);
+  thread_->Add(started_, [this, &place, slot] { return Copy(place, slot); });
+  return absl::OkStatus();
 }
 
 absl::Status PinnedStage::Copy(Place& place, const std::byte* slot) {
-  const Stream stream = stream_->get();
+  const Stream stream = this->stream();
   if (place.was_read) PENSTOCK_RETURN_IF_ERROR(place.read->MakeWait(stream));
   place.was_read = false;
-  PENSTOCK_RETURN_IF_ERROR(
-      gpu()->CopyToDevice(place.memory->data(), slot, attachment_->grant().slot_bytes, stream));
+  if (rows_ != nullptr) PENSTOCK_RETURN_IF_ERROR(MakeRows(place, slot));
+  // What is behind the places: labels, ids and tensors.
+  const Grant& grant = attachment_->grant();
+  const uint64_t from = rows_ == nullptr ? 0 : grant.batch_size * grant.place_bytes;
+  PENSTOCK_RETURN_IF_ERROR(gpu()->CopyToDevice(place.memory->data() + from, slot + from,
+                                               grant.slot_bytes - from, stream));
+  if (!place.outcomes.empty()) PENSTOCK_RETURN_IF_ERROR(Replace(place, place.outcomes));
   PENSTOCK_RETURN_IF_ERROR(place.copied->Record(stream));
   const uint64_t sequence = place.taken.view.sequence;
   Return& back = returns_[sequence % returns_.size()];
   back = {attachment_.get(), sequence};
   return gpu()->CallWhenReached(stream, &GiveBack, &back);
+}
+
+absl::Status PinnedStage::MakeRows(Place& place, const std::byte* slot) {
+  const Grant& grant = attachment_->grant();
+  const Shape& shape = place.taken.view.shape;
+  const std::span<const std::byte> places(slot, shape.rows * grant.place_bytes);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::byte* device_places, gpu()->DeviceView(places));
+  const auto* const device_pixels = reinterpret_cast<const uint8_t*>(device_places);
+  std::vector<gpu_decode::RowInput> inputs;
+  for (uint32_t row = 0; row < shape.rows; ++row) {
+    const uint64_t offset = row * grant.place_bytes;
+    PENSTOCK_ASSIGN_OR_RETURN(
+        gpu_decode::RowInput input,
+        ReadPlace(places.subspan(offset, grant.place_bytes), shape, device_pixels + offset));
+    inputs.push_back(std::move(input));
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(
+      place.outcomes, rows_->Make({.rows = inputs,
+                                   .height = shape.height,
+                                   .width = shape.width,
+                                   .into = reinterpret_cast<uint8_t*>(place.memory->data())}));
+  if (place.outcomes.size() == shape.rows) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat("outcomes of ", place.outcomes.size(), " rows, expected ", shape.rows));
+}
+
+absl::Status PinnedStage::Replace(Place& place, std::span<const gpu_decode::RowOutcome> outcomes) {
+  const auto is_good = [&](uint32_t row) {
+    return outcomes[row].result == gpu_decode::RowResult::kOk;
+  };
+  const auto count = static_cast<uint32_t>(outcomes.size());
+  for (uint32_t row = 0; row < count; ++row) {
+    if (is_good(row)) continue;
+    uint32_t other = (row + 1) % count;
+    while (other != row && !is_good(other)) other = (other + 1) % count;
+    if (other == row)
+      return absl::DataLossError(
+          absl::StrCat("no row of a batch can be decoded; the first: sample ", place.ids.front(),
+                       ": ", outcomes.front().why));
+    PENSTOCK_RETURN_IF_ERROR(CopyRow(place, other, row));
+    rows_->NoteReplaced();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PinnedStage::CopyRow(Place& place, uint32_t from, uint32_t to) {
+  const Grant& grant = attachment_->grant();
+  place.labels[to] = place.labels[from];
+  place.ids[to] = place.ids[from];
+  const auto copy = [&](uint64_t begin, uint64_t stride, uint64_t bytes) {
+    std::byte* const at = place.memory->data() + begin;
+    return gpu()->CopyOnDevice(at + to * stride, at + from * stride, bytes, stream());
+  };
+  PENSTOCK_RETURN_IF_ERROR(copy(0, grant.row_elements(), grant.row_elements()));
+  PENSTOCK_RETURN_IF_ERROR(copy(grant.labels_offset, sizeof(int64_t), sizeof(int64_t)));
+  PENSTOCK_RETURN_IF_ERROR(copy(grant.ids_offset, sizeof(uint64_t), sizeof(uint64_t)));
+  for (const TensorPlace& tensor : grant.tensors) {
+    PENSTOCK_RETURN_IF_ERROR(copy(tensor.offset, tensor.row_stride, tensor.row_bytes));
+    if (tensor.field.variable)
+      PENSTOCK_RETURN_IF_ERROR(copy(tensor.lengths_offset, sizeof(int32_t), sizeof(int32_t)));
+  }
+  return absl::OkStatus();
 }
 
 // Runs on a thread of the driver, so it must not call CUDA. The attachment is not destroyed before.
@@ -104,6 +185,7 @@ absl::StatusOr<Attachment::Taken> PinnedStage::Pop(const Stream* stream) {
 
 absl::Status PinnedStage::Prepare(uint64_t sequence, const Stream* stream) {
   Place& place = Find(sequence);
+  if (thread_ != nullptr) PENSTOCK_RETURN_IF_ERROR(thread_->Await(sequence));
   if (place.complete || (stream != nullptr && place.prepared == *stream)) return absl::OkStatus();
   if (stream == nullptr) {
     PENSTOCK_RETURN_IF_ERROR(place.copied->Wait());
@@ -116,6 +198,7 @@ absl::Status PinnedStage::Prepare(uint64_t sequence, const Stream* stream) {
 }
 
 void PinnedStage::Release(uint64_t sequence) {
+  if (thread_ != nullptr) thread_->Forget(sequence);
   Find(sequence).sequence.store(0, std::memory_order_release);
 }
 
@@ -123,6 +206,7 @@ absl::Status PinnedStage::ReleaseBehind(uint64_t sequence, Stream stream) {
   Place& place = Find(sequence);
   PENSTOCK_RETURN_IF_ERROR(place.read->Record(stream));
   place.was_read = true;
+  if (thread_ != nullptr) thread_->Forget(sequence);
   place.sequence.store(0, std::memory_order_release);
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 // Pinned delivery: copies a session's batches from host memory into GPU memory of this process, one
 // batch ahead, on a stream of its own, and hands out the copies. To the daemon this is a host
-// session whose slots are released as soon as they are copied.
+// session whose slots are released as soon as they are copied. Undecoded rows are decoded on the
+// way, on a thread of its own.
 //
 // Invariants: a place has a sequence while its batch is staged or handed out; the copy stream waits
 // for the last work that read a place before it overwrites it.
@@ -14,10 +15,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "client/src/gpu/lease_owner.h"
 #include "client/src/session/attachment.h"
+#include "client/src/session/stage_thread.h"
 #include "common/shm/control_page.h"
 
 namespace penstock::client {
@@ -25,8 +28,9 @@ namespace penstock::client {
 class PinnedStage final : public LeaseOwner {
  public:
   // `depth` places of the session's slot size, at least two. The caller holds the first reference.
+  // `rows`: makes the rows of undecoded ones, shared with the session's other stages; else null.
   static absl::StatusOr<PinnedStage*> Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
-                                           uint32_t depth);
+                                           uint32_t depth, std::shared_ptr<Gpu::Rows> rows = {});
 
   bool HasFreeBuffer() const;
   uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
@@ -55,6 +59,7 @@ class PinnedStage final : public LeaseOwner {
     bool complete = false;                // any stream may read it
     std::vector<int64_t> labels;
     std::vector<uint64_t> ids;
+    std::vector<gpu_decode::RowOutcome> outcomes;  // of undecoded rows
     Attachment::Taken taken;
   };
   // Argument of the callback by which the copy stream releases a slot. One for each sequence that
@@ -64,20 +69,30 @@ class PinnedStage final : public LeaseOwner {
     uint64_t sequence = 0;
   };
 
-  PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth);
+  PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth,
+              std::shared_ptr<Gpu::Rows> rows);
   ~PinnedStage() override = default;
   void End() override;
   absl::Status MakePlaces();
+  Stream stream() const { return rows_ == nullptr ? stream_->get() : rows_->stream(); }
   absl::Status Copy(Place& place, const std::byte* slot);
+  // Undecoded rows, on the thread.
+  absl::Status MakeRows(Place& place, const std::byte* slot);
+  // Each row that could not be decoded becomes a copy of the next row of its batch that could, with
+  // that one's id and label.
+  absl::Status Replace(Place& place, std::span<const gpu_decode::RowOutcome> outcomes);
+  absl::Status CopyRow(Place& place, uint32_t from, uint32_t to);
   Place& Find(uint64_t sequence);
   static void GiveBack(void* argument);
 
   const AttachmentHold attachment_;
   std::vector<Place> places_;
   std::array<Return, shm::kControlCapacity> returns_;
-  std::unique_ptr<Gpu::OwnStream> stream_;
+  const std::shared_ptr<Gpu::Rows> rows_;   // null: rows are as they are
+  std::unique_ptr<Gpu::OwnStream> stream_;  // null: that of rows_
   std::unique_ptr<Gpu::Event> idle_;
-  uint64_t started_ = 0, popped_ = 0;  // sequences, in order
+  uint64_t started_ = 0, popped_ = 0;    // sequences, in order
+  std::unique_ptr<StageThread> thread_;  // null without rows_; declared last, because it uses all
 };
 
 }  // namespace penstock::client

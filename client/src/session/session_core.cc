@@ -226,6 +226,7 @@ absl::Status SessionCore::Reattach(base::TimePoint deadline) {
 
 SessionStats SessionCore::Stats() {
   SessionStats counted = waits_.Count(base::Now());
+  counted.rows_replaced = opener_->RowsReplaced();
   if (Forked()) {
     counted.verdict = ForkedStatus().message();
     return counted;

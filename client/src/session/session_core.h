@@ -44,6 +44,8 @@ class Opener {
   virtual absl::StatusOr<Opened> Open(const std::optional<State>& state, uint64_t epochs,
                                       base::TimePoint deadline) = 0;
   virtual absl::StatusOr<uint64_t> Quarantined() = 0;
+  // See SessionStats::rows_replaced. Any thread.
+  virtual uint64_t RowsReplaced() const { return 0; }
 };
 
 class SessionCore {

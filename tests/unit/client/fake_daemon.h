@@ -140,7 +140,7 @@ class FakeDaemon {
     if (grant_.delivery != Delivery::kPinned) return opened;
     (*made)->Hold();
     const absl::StatusOr<PinnedStage*> stage =
-        PinnedStage::Make(AttachmentHold(*made), gpu, grant_.device_depth);
+        PinnedStage::Make(AttachmentHold(*made), gpu, grant_.device_depth, rows);
     if (!stage.ok()) return stage.status();
     opened.stage = LeaseOwnerHold<PinnedStage>(*stage);
     return opened;
@@ -194,7 +194,8 @@ class FakeDaemon {
   }
 
   const std::shared_ptr<FakeLink> link = std::make_shared<FakeLink>();
-  std::byte* slab = nullptr;  // for device delivery: also contains the slots
+  std::shared_ptr<Gpu::Rows> rows = {};  // shared with the stages; for undecoded rows
+  std::byte* slab = nullptr;             // for device delivery: also contains the slots
 
  private:
   void Fill(std::byte* slot, uint64_t number) {

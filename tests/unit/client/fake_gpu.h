@@ -2,7 +2,7 @@
 // calls Run; waits between streams are respected. It records the requests, and fails those that the
 // test chooses.
 //
-// **Thread safety**: one thread.
+// **Thread safety**: one thread; but the thread that decodes may use streams meanwhile.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -59,6 +60,13 @@ class FakeGpu final : public Gpu {
   }
   absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() override {
     return std::make_unique<CopyStream>(Named(kFirstOwn + streams_made++));
+  }
+  absl::StatusOr<std::unique_ptr<Rows>> MakeRows(const std::string&) override {
+    PENSTOCK_RETURN_IF_ERROR(making);
+    return std::make_unique<FakeRows>(*this, Named(kFirstOwn + streams_made++));
+  }
+  absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) override {
+    return registered.data();
   }
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) override {
     std::memcpy(to, from, bytes);
@@ -139,15 +147,21 @@ class FakeGpu final : public Gpu {
 
   // Runs the stream's work up to the first wait for another stream.
   void Run(Stream stream) {
+    const std::lock_guard lock(mutex_);
     std::deque<Step>& steps = streams_[stream];
     while (!steps.empty() && steps.front()()) steps.pop_front();
   }
   void RunAll() {
+    const std::lock_guard lock(mutex_);
     for (size_t round = 0; round <= streams_.size(); ++round) {
       for (const auto& [stream, steps] : streams_) Run(stream);
     }
   }
-  size_t Waiting(Stream stream) { return streams_[stream].size(); }
+  size_t Waiting(Stream stream) {
+    const std::lock_guard lock(mutex_);
+    return streams_[stream].size();
+  }
+  static constexpr uint8_t kDamaged = 0xFF;
   Stream copy_stream() const { return Named(kFirstOwn); }
 
   // Exports a slab, as another process would. Returns its bytes.
@@ -159,7 +173,7 @@ class FakeGpu final : public Gpu {
   }
 
   // Errors to return, by kind of request.
-  absl::Status ipc, vmm, registering, copying, finishing, writing, synchronizing;
+  absl::Status ipc, vmm, registering, copying, finishing, writing, synchronizing, making;
   std::set<Stream> captured;
   const void* plain_host = nullptr;  // host memory that kernels can't access
   // The recorded requests.
@@ -211,6 +225,7 @@ class FakeGpu final : public Gpu {
       return absl::OkStatus();
     }
     absl::Status MakeWait(Stream stream) const override {
+      const std::lock_guard lock(gpu_.mutex_);
       gpu_.streams_[stream].push_back([done = done_] { return *done; });
       return absl::OkStatus();
     }
@@ -230,7 +245,39 @@ class FakeGpu final : public Gpu {
     const Stream stream_;
   };
 
+  // "Decodes" a file to rows of its first byte; one that begins with kDamaged fails.
+  class FakeRows final : public Rows {
+   public:
+    FakeRows(FakeGpu& gpu, Stream stream) : gpu_(gpu), stream_(stream) {}
+    absl::StatusOr<std::vector<gpu_decode::RowOutcome>> Make(
+        const gpu_decode::RowBatch& batch) override {
+      gpu_.Run(stream_);
+      PENSTOCK_RETURN_IF_ERROR(gpu_.making);
+      std::vector<gpu_decode::RowOutcome> outcomes(batch.rows.size());
+      const size_t bytes = size_t{3} * batch.height * batch.width;
+      for (size_t row = 0; row < batch.rows.size(); ++row) {
+        uint8_t* const into = batch.into + row * bytes;
+        const gpu_decode::RowInput& input = batch.rows[row];
+        if (input.pixels != nullptr) {
+          std::memcpy(into, input.pixels, bytes);
+          continue;
+        }
+        const auto first = std::to_integer<uint8_t>(input.jpeg.file.front());
+        std::memset(into, first == kDamaged ? 0 : first, bytes);
+        if (first == kDamaged) outcomes[row] = {gpu_decode::RowResult::kFailed, "damaged"};
+      }
+      return outcomes;
+    }
+    Stream stream() const override { return stream_; }
+    std::string version() const override { return "fake decoder 1"; }
+
+   private:
+    FakeGpu& gpu_;
+    const Stream stream_;
+  };
+
   void Put(Stream stream, std::function<void()> act) {
+    const std::lock_guard lock(mutex_);
     streams_[stream].push_back([act = std::move(act)] {
       act();
       return true;
@@ -238,6 +285,7 @@ class FakeGpu final : public Gpu {
   }
 
   cuda::Uuid uuid_{{1, 2, 3}};
+  std::recursive_mutex mutex_;  // of what is on streams; work on them may put more there
   std::map<Stream, std::deque<Step>> streams_;
   std::deque<std::vector<std::byte>> own_;
 };

@@ -71,7 +71,7 @@ MAY_USE = {
     "client/include": set(),
     "client/finish": {"common/base", "common/cuda", "client/include", "cuda"},
     "client/gpu_decode": {"common/base", "common/cuda", "common/jpeg", "common/resample", "cuda"},
-    "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "grpc", "protobuf"},
+    "client/src": COMMON | {"common/cuda", "client/include", "client/finish", "client/gpu_decode", "grpc", "protobuf"},
     "client/python": {"client/include", "common/base/philox.h", "nanobind"},
     # The decoder in a Python process, which needs neither the client library nor a daemon.
     "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",

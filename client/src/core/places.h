@@ -1,0 +1,19 @@
+// Reads what a row's place holds (common/shm/row_note.h). Workers may be hijacked by the files that
+// they read, so every number is checked. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "client/gpu_decode/row_maker.h"
+#include "common/base/status.h"
+#include "penstock/finish.h"
+
+namespace penstock::client {
+
+// `row`: the size of the row to be made. `device_place`: where the device reads the place.
+// **Errors**: Internal names the wrong number.
+absl::StatusOr<gpu_decode::RowInput> ReadPlace(std::span<const std::byte> place, const Shape& row,
+                                               const uint8_t* device_place);
+
+}  // namespace penstock::client

@@ -1,0 +1,76 @@
+#include "client/src/session/stage_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+
+namespace penstock::client {
+
+// Signals are the program's, and none of its handlers shall run here.
+absl::Status StageThread::Start() {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  absl::Status started;
+  try {
+    thread_ = std::thread([this] { Work(); });
+  } catch (const std::system_error& error) {
+    started = absl::ResourceExhaustedError(
+        absl::StrCat("starting the thread that decodes batches: ", error.what()));
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return started;
+}
+
+StageThread::~StageThread() {
+  {
+    const base::MutexLock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StageThread::Add(uint64_t number, Job job) {
+  {
+    const base::MutexLock lock(mutex_);
+    waiting_.emplace_back(number, std::move(job));
+  }
+  changed_.NotifyAll();
+}
+
+absl::Status StageThread::Await(uint64_t number) {
+  const base::MutexLock lock(mutex_);
+  for (;;) {
+    if (const auto found = ended_.find(number); found != ended_.end()) return found->second;
+    changed_.Wait(mutex_);
+  }
+}
+
+void StageThread::Forget(uint64_t number) {
+  const base::MutexLock lock(mutex_);
+  ended_.erase(number);
+}
+
+void StageThread::Work() {
+  ::pthread_setname_np(::pthread_self(), "penstock-rows");
+  for (;;) {
+    std::pair<uint64_t, Job> next;
+    {
+      const base::MutexLock lock(mutex_);
+      while (waiting_.empty() && !ending_) changed_.Wait(mutex_);
+      if (waiting_.empty()) return;
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    const absl::Status status = next.second();
+    {
+      const base::MutexLock lock(mutex_);
+      ended_.insert_or_assign(next.first, status);
+    }
+    changed_.NotifyAll();
+  }
+}
+
+}  // namespace penstock::client
