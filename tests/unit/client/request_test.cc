@@ -165,6 +165,43 @@ TEST(RequestTest, ACanvasIsRequestedForWholeImages) {
   EXPECT_TRUE(MakeOpenRequest(options, {}, 0).feed().image().canvas());
 }
 
+TEST(RequestTest, FilesAreAskedForWithRoomForThemAndForRows) {
+  SessionOptions options;
+  options.gpu_decoding = GpuDecoding{.share = 0.5};
+  const auto undecoded = [&] {
+    v1::OpenSessionRequest request = MakeOpenRequest(options, {}, 0);
+    EXPECT_FALSE(request.feed().image_by_default());
+    AskForFiles(options, "nvJPEG 13", request);
+    return request.feed().image().undecoded();
+  };
+  EXPECT_EQ(undecoded().share(), 0.5);
+  EXPECT_EQ(undecoded().decoder(), "nvJPEG 13");
+  EXPECT_EQ(undecoded().place_bytes(), (256u << 10) + 4096);
+  options.gpu_decoding->file_bytes = 1000;
+  EXPECT_EQ(undecoded().place_bytes(), 224u * 224 * 3 + 1024);
+  options.random_crop = RandomResizedCrop{.height = 10, .width = 10};
+  EXPECT_EQ(undecoded().place_bytes(), 4096u);
+}
+
+TEST(RequestTest, WhatAGpuDoesNotMakeIsRefused) {
+  const auto refusal = [](auto change) {
+    SessionOptions options;
+    options.device = "cuda";
+    options.gpu_decoding = GpuDecoding();
+    EXPECT_TRUE(CheckGpuDecoding(options).ok());
+    change(options);
+    return std::string(CheckGpuDecoding(options).message());
+  };
+  EXPECT_NE(refusal([](auto& o) { o.device = "host"; }).find("expected a GPU"), std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.delivery = Delivery::kDevice; }).find("'pinned'"),
+            std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.gpu_decoding->share = 0; }).find("share"), std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.gpu_decoding->share = 1.5; }).find("1.5"), std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.color = Color::kGray; }).find("in RGB"), std::string::npos);
+  EXPECT_NE(refusal([](auto& o) { o.steps.emplace_back(); }).find("leave the rest out"),
+            std::string::npos);
+}
+
 TEST(RequestTest, APythonDatasetsBatchesAreDescribed) {
   EXPECT_FALSE(MakeOpenRequest({}, {}, 0).feed().has_python());
   SessionOptions options;

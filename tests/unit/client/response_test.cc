@@ -50,6 +50,27 @@ TEST(ResponseTest, AGrantIsWhatTheDaemonSaysOfWhatWasAsked) {
   EXPECT_EQ(grant.tensors[0].offset, 64u);
 }
 
+TEST(ResponseTest, RowsThatAreMadeOfPlacesHaveTheSizeThatWasAskedFor) {
+  v1::OpenSessionRequest request = Digits();
+  v1::ImageDecoding& image = *request.mutable_feed()->mutable_image();
+  image.mutable_random_resized_crop()->set_height(20);
+  image.mutable_random_resized_crop()->set_width(30);
+  image.mutable_undecoded()->set_place_bytes(4096);
+  v1::OpenSessionResponse response = Answer();
+  response.set_height(1);
+  response.set_width(4096);
+  response.set_channels(1);
+  response.set_row_bytes(4096);
+
+  const Grant grant = ToGrant(request, {.delivery = Delivery::kPinned}, 0, response);
+
+  EXPECT_EQ(grant.place_bytes, 4096u);
+  EXPECT_EQ(grant.row_bytes, 4096u);
+  EXPECT_EQ(grant.height, 20u);
+  EXPECT_EQ(grant.width, 30u);
+  EXPECT_EQ(grant.channels, 3u);
+}
+
 TEST(ResponseTest, OnADeviceTheDaemonsDepthAndHandleCountAndTheReasonNamesTheHandle) {
   const Ask ask = {.delivery = Delivery::kDevice, .reason = "as asked"};
 
