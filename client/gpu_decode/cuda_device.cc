@@ -1,9 +1,10 @@
 #include <cuda_runtime_api.h>
 
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "client/gpu_decode/decode_device.h"
+#include "common/base/mutex.h"
 #include "common/cuda/device.h"
 #include "common/cuda/errors.h"
 #include "common/cuda/registration.h"
@@ -44,10 +45,20 @@ class CudaDecodeDevice final : public DecodeDevice {
     allocator_.release(allocator_.context, memory, bytes, stream_);
   }
 
-  absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) override {
-    PENSTOCK_ASSIGN_OR_RETURN(cuda::PinnedMemory memory, cuda::PinnedMemory::Make(bytes));
-    pinned_.push_back(std::move(memory));
-    return pinned_.back().data();
+  void* AllocatePinned(size_t bytes) override {
+    absl::StatusOr<cuda::PinnedMemory> memory = cuda::PinnedMemory::Make(bytes);
+    if (!memory.ok()) return nullptr;
+    void* const data = memory->data();
+    base::MutexLock lock(mutex_);
+    pinned_[data] = std::move(memory).value();
+    return data;
+  }
+
+  void ReleasePinned(void* memory) override {
+    cuda::PinnedMemory released;  // outside of the lock
+    base::MutexLock lock(mutex_);
+    std::swap(released, pinned_[memory]);
+    pinned_.erase(memory);
   }
 
   absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
@@ -92,7 +103,8 @@ class CudaDecodeDevice final : public DecodeDevice {
 
   const cuda::StreamHandle stream_;
   DeviceAllocator allocator_;
-  std::vector<cuda::PinnedMemory> pinned_;
+  base::Mutex mutex_;
+  std::unordered_map<void*, cuda::PinnedMemory> pinned_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ struct DeviceMemoryCalls {
   void* context;
 };
 
-// For pinned host memory; null takes nvJPEG's own.
+// For pinned host memory. `create` takes both kinds or refuses with kInvalidParameter.
 using PinnedMemoryCalls = DeviceMemoryCalls;
 
 struct Calls {

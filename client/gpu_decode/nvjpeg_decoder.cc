@@ -23,11 +23,13 @@ const unsigned char* Bytes(std::span<const std::byte> file) {
 }  // namespace
 
 NvjpegDecoder::NvjpegDecoder(const NvjpegLibrary& library, JpegBackend backend,
-                             CountedMemory& memory, cuda::StreamHandle stream)
+                             CountedMemory& memory, CountedMemory& pinned,
+                             cuda::StreamHandle stream)
     : library_(library),
       backend_(backend),
       stream_(stream),
-      memory_calls_{AllocateCounted, ReleaseCounted, &memory} {}
+      memory_calls_{AllocateCounted, ReleaseCounted, &memory},
+      pinned_calls_{AllocateCounted, ReleaseCounted, &pinned} {}
 
 NvjpegDecoder::~NvjpegDecoder() { Destroy(); }
 
@@ -60,8 +62,8 @@ absl::Status NvjpegDecoder::Restart() {
   const nvjpeg::Calls& calls = library_.calls;
   const nvjpeg::Backend backend =
       backend_ == JpegBackend::kEngines ? nvjpeg::kHardware : nvjpeg::kGpuHybrid;
-  PENSTOCK_RETURN_IF_ERROR(
-      Check(calls.create(backend, &memory_calls_, nullptr, 0, &handle_), "making a decoder"));
+  PENSTOCK_RETURN_IF_ERROR(Check(calls.create(backend, &memory_calls_, &pinned_calls_, 0, &handle_),
+                                 "making a decoder"));
   PENSTOCK_RETURN_IF_ERROR(Check(calls.create_state(handle_, &state_), "making a decoder's state"));
   return Check(calls.create_bitstream(handle_, &bitstream_), "making a parser");
 }

@@ -87,6 +87,7 @@ absl::Status RowMaker::Impl::Begin(const RowBatch& batch) {
                                                    " of ", batch.width, " x ", batch.height,
                                                    " pixels, expected at least 1 x 1"));
   }
+  PENSTOCK_RETURN_IF_ERROR(decoder_->Begin());
   batch_ = batch;
   outcomes_.assign(batch.rows.size(), {});
   jpegs_.clear();

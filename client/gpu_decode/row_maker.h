@@ -69,8 +69,9 @@ enum class JpegBackend : uint8_t {
   kCuda = 1,     // kernels and CPU threads; slower, on every GPU
 };
 
-// Where device memory comes from; by default, cudaMalloc and cudaFree. Called on the thread of
-// MakeRows and of the maker's construction and destruction.
+// Where device memory comes from; by default, cudaMalloc and cudaFree. Work on the stream may still
+// use memory that is released, so a cache must keep the stream's order, as torch's does. Called
+// while a maker is made, makes rows, or ends.
 struct DeviceAllocator {
   void* (*allocate)(void* context, size_t bytes, cuda::StreamHandle stream) = nullptr;  // or null
   void (*release)(void* context, void* memory, size_t bytes, cuda::StreamHandle stream) = nullptr;
@@ -80,8 +81,8 @@ struct DeviceAllocator {
 struct RowMakerOptions {
   std::string nvjpeg_path;  // of the library; empty: libnvjpeg.so.13 or .12, as the loader finds it
   JpegBackend backend = JpegBackend::kEngines;
-  // Device memory: for decoded pixels, which bounds the largest image, and for nvJPEG itself. With
-  // the defaults everything stays below 512 MiB.
+  // Device memory: for decoded pixels, which bounds the largest image, and for nvJPEG itself, which
+  // may take as much pinned host memory, too. With the defaults a maker stays below 512 MiB.
   uint64_t arena_bytes = uint64_t{256} << 20;
   uint64_t nvjpeg_bytes = uint64_t{240} << 20;
   uint32_t max_chunk = 64;              // images that nvJPEG decodes in one call; 1 … 256

@@ -43,11 +43,16 @@ CUresult WriteValue(const Driver& driver, CUstream stream, uint64_t word, uint64
 
 }  // namespace
 
-absl::StatusOr<Stream> Stream::Make() {
+absl::StatusOr<Stream> Stream::Make(Priority priority) {
   Stream stream;
   cudaStream_t made = nullptr;
-  PENSTOCK_RETURN_IF_CUDA_ERROR(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking),
-                                "making a stream");
+  int lowest = 0, highest = 0;
+  PENSTOCK_RETURN_IF_CUDA_ERROR(cudaDeviceGetStreamPriorityRange(&lowest, &highest),
+                                "asking for the priorities of streams");
+  PENSTOCK_RETURN_IF_CUDA_ERROR(
+      cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking,
+                                   priority == Priority::kLow ? lowest : 0),
+      "making a stream");
   stream.handle_ = made;
   return stream;
 }

@@ -18,7 +18,9 @@ using StreamHandle = void*;
 // **Requires**: created, used and destroyed with its device current.
 class Stream {
  public:
-  static absl::StatusOr<Stream> Make();
+  // kLow: the device prefers the work of other streams.
+  enum class Priority { kNormal, kLow };
+  static absl::StatusOr<Stream> Make(Priority priority = Priority::kNormal);
   Stream() = default;
   Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Stream& operator=(Stream&& other) noexcept {

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "common/base/check.h"
 #include "tests/support/gpu_decode/emulated_cuda.h"
@@ -36,9 +35,14 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
     std::free(memory);
   }
 
-  absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) override {
-    pinned_.push_back(std::make_unique<std::byte[]>(bytes));
-    return pinned_.back().get();
+  void* AllocatePinned(size_t bytes) override {
+    ++log_.pinned_blocks;
+    return std::malloc(bytes);
+  }
+
+  void ReleasePinned(void* memory) override {
+    --log_.pinned_blocks;
+    std::free(memory);
   }
 
   absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
@@ -83,7 +87,6 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
 
  private:
   DeviceLog& log_;
-  std::vector<std::unique_ptr<std::byte[]>> pinned_;
 };
 
 }  // namespace

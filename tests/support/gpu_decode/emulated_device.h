@@ -12,6 +12,7 @@ namespace penstock::testing {
 // What happens on the device, for tests that look at it or break it.
 struct DeviceLog {
   size_t bytes_in_use = 0;
+  int pinned_blocks = 0;
   int launches = 0;  // of the kernel that makes rows
   int synchronisations = 0;
   size_t memory_limit = SIZE_MAX;
