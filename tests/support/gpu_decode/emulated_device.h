@@ -1,5 +1,7 @@
 // A device that lies in host memory and runs the kernels' source on the CPU. With the fake nvJPEG
-// (fake_nvjpeg.h), rows are made without a GPU.
+// (fake_nvjpeg.h), rows are made without a GPU. What is enqueued runs only when the host waits,
+// while the fake nvJPEG writes at once, as the engines do: rows are wrong if anything relies on
+// their order.
 #pragma once
 
 #include <cstddef>
