@@ -39,7 +39,7 @@ ChunkDecoder::ChunkDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLib
       memory_(*device_, CountedMemory::Kind::kDevice,
               options.arena_bytes + kStagingBytes + options.nvjpeg_bytes),
       pinned_(*device_, CountedMemory::Kind::kPinned, kStagingBytes + options.nvjpeg_bytes),
-      decoder_(library, options.backend, memory_, pinned_, device_->stream()) {}
+      decoder_(library, options, memory_, pinned_, device_->stream()) {}
 
 ChunkDecoder::~ChunkDecoder() {
   static_cast<void>(device_->Synchronize());  // a destructor cannot report an error

@@ -30,8 +30,8 @@ absl::Status Launched(int error) {
 
 class CudaDecodeDevice final : public DecodeDevice {
  public:
-  CudaDecodeDevice(cuda::StreamHandle stream, const DeviceAllocator& allocator)
-      : stream_(stream), allocator_(allocator) {
+  CudaDecodeDevice(cuda::StreamHandle stream, cuda::Event event, const DeviceAllocator& allocator)
+      : stream_(stream), event_(std::move(event)), allocator_(allocator) {
     if (allocator_.allocate == nullptr) allocator_ = {AllocateWithCuda, ReleaseWithCuda, nullptr};
   }
 
@@ -96,12 +96,17 @@ class CudaDecodeDevice final : public DecodeDevice {
     return Launched(LaunchCountMarks(on_stream));
   }
 
-  absl::Status Synchronize() override { return cuda::Synchronize(stream_); }
+  // Sleeps instead of spinning, which would cost a core that may be one of two.
+  absl::Status Synchronize() override {
+    PENSTOCK_RETURN_IF_ERROR(event_.Record(stream_));
+    return event_.Wait();
+  }
 
  private:
   cudaStream_t Stream() const { return static_cast<cudaStream_t>(stream_); }
 
   const cuda::StreamHandle stream_;
+  cuda::Event event_;
   DeviceAllocator allocator_;
   base::Mutex mutex_;
   std::unordered_map<void*, cuda::PinnedMemory> pinned_ PENSTOCK_GUARDED_BY(mutex_);
@@ -112,7 +117,8 @@ class CudaDecodeDevice final : public DecodeDevice {
 absl::StatusOr<std::unique_ptr<DecodeDevice>> MakeCudaDevice(cuda::StreamHandle stream,
                                                              const DeviceAllocator& allocator) {
   PENSTOCK_RETURN_IF_ERROR(cuda::Usable());
-  return std::make_unique<CudaDecodeDevice>(stream, allocator);
+  PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make(cuda::Event::Waiting::kBlocking));
+  return std::make_unique<CudaDecodeDevice>(stream, std::move(event), allocator);
 }
 
 }  // namespace penstock::gpu_decode

@@ -26,6 +26,7 @@ enum Code : int {
 };
 
 enum Backend : int { kGpuHybrid = 2, kHardware = 3 };
+enum Flags : unsigned int { kNoFlags = 0, kInterpolatedUpsampling = 1u << 5 };
 enum OutputFormat : int { kRgbInterleaved = 5 };
 enum Property : int { kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2 };
 

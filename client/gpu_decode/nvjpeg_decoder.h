@@ -26,9 +26,9 @@ struct DecodeItem {
 
 class NvjpegDecoder {
  public:
-  // Both kinds of memory outlive the decoder. All work runs on `stream`. Call Restart before
-  // anything else.
-  NvjpegDecoder(const NvjpegLibrary& library, JpegBackend backend, CountedMemory& memory,
+  // Takes the backend and the chroma from the options. Both kinds of memory outlive the decoder.
+  // All work runs on `stream`. Call Restart before anything else.
+  NvjpegDecoder(const NvjpegLibrary& library, const RowMakerOptions& options, CountedMemory& memory,
                 CountedMemory& pinned, cuda::StreamHandle stream);
   NvjpegDecoder(const NvjpegDecoder&) = delete;
   NvjpegDecoder& operator=(const NvjpegDecoder&) = delete;
@@ -54,7 +54,8 @@ class NvjpegDecoder {
   void Destroy();
 
   const NvjpegLibrary library_;
-  const JpegBackend backend_;
+  const nvjpeg::Backend backend_;
+  const nvjpeg::Flags flags_;
   const cuda::StreamHandle stream_;
   nvjpeg::DeviceMemoryCalls memory_calls_;
   nvjpeg::PinnedMemoryCalls pinned_calls_;

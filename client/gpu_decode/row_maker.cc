@@ -31,6 +31,10 @@ const char* BackendText(JpegBackend backend) {
   return backend == JpegBackend::kEngines ? "engines" : "CUDA kernels";
 }
 
+const char* ChromaText(JpegChroma chroma) {
+  return chroma == JpegChroma::kReplicated ? "replicated" : "interpolated";
+}
+
 }  // namespace
 
 class RowMaker::Impl {
@@ -206,7 +210,8 @@ absl::StatusOr<RowMaker> RowMaker::MakeOn(std::unique_ptr<DecodeDevice> device,
                             ChunkDecoder::Make(std::move(device), library, options));
   return RowMaker(std::make_unique<Impl>(
       std::move(decoder), options,
-      absl::StrCat("nvJPEG ", library.version, ", ", BackendText(options.backend))));
+      absl::StrCat("nvJPEG ", library.version, ", ", BackendText(options.backend), ", ",
+                   ChromaText(options.chroma), " chroma")));
 }
 
 absl::StatusOr<std::vector<RowOutcome>> RowMaker::MakeRows(const RowBatch& batch) {

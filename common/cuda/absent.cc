@@ -28,7 +28,7 @@ bool IsSticky(const absl::Status&) { return false; }
 DeviceScope::DeviceScope(int) : status_(Absent()) {}
 DeviceScope::~DeviceScope() = default;
 
-absl::StatusOr<Stream> Stream::Make(Priority) { return Absent(); }
+absl::StatusOr<Stream> Stream::Make(StreamPriority) { return Absent(); }
 Stream::~Stream() = default;
 
 absl::StatusOr<Event> Event::Make(Waiting) { return Absent(); }

@@ -26,6 +26,8 @@ static_assert(static_cast<int>(kImplementationNotSupported) ==
 static_assert(static_cast<int>(kIncompleteBitstream) == NVJPEG_STATUS_INCOMPLETE_BITSTREAM);
 static_assert(static_cast<int>(kGpuHybrid) == NVJPEG_BACKEND_GPU_HYBRID);
 static_assert(static_cast<int>(kHardware) == NVJPEG_BACKEND_HARDWARE);
+static_assert(static_cast<int>(kInterpolatedUpsampling) ==
+              (NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION));
 static_assert(static_cast<int>(kRgbInterleaved) == NVJPEG_OUTPUT_RGBI);
 static_assert(static_cast<int>(kMajorVersion) == MAJOR_VERSION);
 static_assert(static_cast<int>(kPatchLevel) == PATCH_LEVEL);

@@ -16,9 +16,18 @@ std::string NoEngines() {
   return std::string(RowMaker::Make(TestOptions(stream->get())).status().message());
 }
 
-Decoding::Decoding()
-    : stream_(gpu::Must(cuda::Stream::Make(cuda::Stream::Priority::kLow))),
-      maker_(gpu::Must(RowMaker::Make(TestOptions(stream_.get())))) {}
+namespace {
+
+RowMakerOptions WithChroma(RowMakerOptions options, JpegChroma chroma) {
+  options.chroma = chroma;
+  return options;
+}
+
+}  // namespace
+
+Decoding::Decoding(JpegChroma chroma)
+    : stream_(gpu::Must(cuda::Stream::Make(cuda::StreamPriority::kLow))),
+      maker_(gpu::Must(RowMaker::Make(WithChroma(TestOptions(stream_.get()), chroma)))) {}
 
 std::vector<RowOutcome> Decoding::Make(std::span<const RowInput> inputs, uint32_t width,
                                        uint32_t height) {

@@ -19,7 +19,7 @@ std::string NoEngines();
 
 class Decoding {
  public:
-  Decoding();
+  explicit Decoding(JpegChroma chroma = JpegChroma::kReplicated);
 
   // Makes rows of equal size and reads them back.
   std::vector<RowOutcome> Make(std::span<const RowInput> inputs, uint32_t width, uint32_t height);

@@ -50,9 +50,11 @@ void Print(const char* name, const Differences& differences) {
   std::printf(" %.5f |\n", std::max(0.0, beyond));
 }
 
-TEST(PixelsTest, AreNearLibjpegs) {
+class PixelsTest : public ::testing::TestWithParam<JpegChroma> {};
+
+TEST_P(PixelsTest, AreNearLibjpegs) {
   if (const std::string why = NoEngines(); !why.empty()) GTEST_SKIP() << why;
-  Decoding decoding;
+  Decoding decoding(GetParam());
   std::map<std::string, Differences> by_sampling;
   for (const Photograph& photograph : testing::LoadPhotographs(kPhotographs)) {
     const uint32_t width = photograph.facts.width, height = photograph.facts.height;
@@ -77,6 +79,9 @@ TEST(PixelsTest, AreNearLibjpegs) {
   for (const auto& [name, differences] : by_sampling) Print(name.c_str(), differences);
   EXPECT_LT(by_sampling["all"].mean(), 4);
 }
+
+INSTANTIATE_TEST_SUITE_P(Chroma, PixelsTest,
+                         ::testing::Values(JpegChroma::kReplicated, JpegChroma::kInterpolated));
 
 }  // namespace
 }  // namespace penstock::gpu_decode

@@ -54,7 +54,7 @@ struct RateMaker {
     }
   }
 
-  cuda::Stream stream = Must(cuda::Stream::Make(cuda::Stream::Priority::kLow));
+  cuda::Stream stream = Must(cuda::Stream::Make(cuda::StreamPriority::kLow));
   cuda::DeviceMemory rows = Must(cuda::DeviceMemory::Make(kRowsOfBatch * kRowBytes));
   std::unique_ptr<RowMaker> maker;
 };

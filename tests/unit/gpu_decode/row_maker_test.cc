@@ -294,8 +294,10 @@ TEST_F(RowMakerTest, TheNextBatchAfterAFailureIsRight) {
 }
 
 TEST_F(RowMakerTest, SaysItsVersionAndBackend) {
-  EXPECT_EQ(Make(Options(64))->version(), "nvJPEG 99.1.2, engines");
+  EXPECT_EQ(Make(Options(64))->version(), "nvJPEG 99.1.2, engines, replicated chroma");
   RowMakerOptions options = Options(64);
+  options.chroma = JpegChroma::kInterpolated;
+  EXPECT_EQ(Make(options)->version(), "nvJPEG 99.1.2, engines, interpolated chroma");
   options.backend = JpegBackend::kCuda;  // which the fake has not
   EXPECT_EQ(Make(options).status().code(), absl::StatusCode::kFailedPrecondition);
 }
