@@ -36,8 +36,10 @@ ChunkDecoder::ChunkDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLib
                            const RowMakerOptions& options)
     : device_(std::move(device)),
       arena_bytes_(options.arena_bytes),
-      memory_(*device_, options.arena_bytes + kStagingBytes + options.nvjpeg_bytes),
-      decoder_(library, options.backend, memory_, device_->stream()) {}
+      memory_(*device_, CountedMemory::Kind::kDevice,
+              options.arena_bytes + kStagingBytes + options.nvjpeg_bytes),
+      pinned_(*device_, CountedMemory::Kind::kPinned, kStagingBytes + options.nvjpeg_bytes),
+      decoder_(library, options, memory_, pinned_, device_->stream()) {}
 
 ChunkDecoder::~ChunkDecoder() {
   static_cast<void>(device_->Synchronize());  // a destructor cannot report an error
@@ -45,6 +47,7 @@ ChunkDecoder::~ChunkDecoder() {
   memory_.Release(images_on_device_);
   memory_.Release(tables_on_device_);
   memory_.Release(arena_);
+  pinned_.Release(staging_);
 }
 
 absl::StatusOr<void*> ChunkDecoder::AllocateOne(uint64_t bytes, absl::string_view what) {
@@ -54,7 +57,11 @@ absl::StatusOr<void*> ChunkDecoder::AllocateOne(uint64_t bytes, absl::string_vie
 }
 
 absl::Status ChunkDecoder::Allocate() {
-  PENSTOCK_ASSIGN_OR_RETURN(staging_, device_->PinnedMemory(kStagingBytes));
+  staging_ = static_cast<std::byte*>(pinned_.Allocate(kStagingBytes));
+  if (staging_ == nullptr) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "there are no ", kStagingBytes, " bytes of pinned memory to make rows on a GPU"));
+  }
   PENSTOCK_ASSIGN_OR_RETURN(void* const arena, AllocateOne(arena_bytes_, "decoded images"));
   arena_ = static_cast<uint8_t*>(arena);
   PENSTOCK_ASSIGN_OR_RETURN(void* const tables, AllocateOne(kTablesBytes, "tables of weights"));
@@ -65,6 +72,11 @@ absl::Status ChunkDecoder::Allocate() {
   unwritten_on_device_ = static_cast<uint32_t*>(counts);
   tables_ = std::make_unique<KernelTables>(std::span(staging_, kTablesBytes), kMaxRowsOfLaunch);
   return absl::OkStatus();
+}
+
+absl::Status ChunkDecoder::Begin() {
+  tables_->Clear();
+  return decoder_.ready() ? absl::OkStatus() : decoder_.Restart();
 }
 
 std::string ChunkDecoder::Objection(const JpegRow& row) {

@@ -47,6 +47,10 @@ class ChunkDecoder {
   ChunkDecoder& operator=(const ChunkDecoder&) = delete;
   ~ChunkDecoder();  // waits for the device
 
+  // Before each batch: forgets what an earlier one that failed has left, and restarts the decoder
+  // if that could not. **Errors**: those of NvjpegDecoder::Restart.
+  absl::Status Begin();
+
   // Why this row cannot be made of its file; empty if it can.
   std::string Objection(const JpegRow& row);
 
@@ -82,6 +86,7 @@ class ChunkDecoder {
   const std::unique_ptr<DecodeDevice> device_;
   const uint64_t arena_bytes_;
   CountedMemory memory_;
+  CountedMemory pinned_;
   NvjpegDecoder decoder_;
   std::vector<DecodeItem> items_;    // of the current chunk
   std::vector<MarkedImage> images_;  // the same

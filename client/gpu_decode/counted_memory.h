@@ -1,4 +1,4 @@
-// Device memory whose bytes are counted and limited.
+// Device memory, or pinned host memory, whose bytes are counted and limited.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -15,14 +15,17 @@ namespace penstock::gpu_decode {
 
 class CountedMemory {
  public:
-  // `device` outlives this object.
-  CountedMemory(DecodeDevice& device, uint64_t limit_bytes)
-      : device_(device), limit_(limit_bytes) {}
+  enum class Kind { kDevice, kPinned };
 
-  // Null if the device has no memory, or the limit would be exceeded.
+  // `device` outlives this object.
+  CountedMemory(DecodeDevice& device, Kind kind, uint64_t limit_bytes)
+      : device_(device), kind_(kind), limit_(limit_bytes) {}
+
+  // Null if there is no memory, or the limit would be exceeded.
   void* Allocate(size_t bytes) {
     if (!Reserve(bytes)) return nullptr;
-    void* const memory = device_.Allocate(bytes);
+    void* const memory =
+        kind_ == Kind::kDevice ? device_.Allocate(bytes) : device_.AllocatePinned(bytes);
     if (memory == nullptr) {
       in_use_ -= bytes;
       return nullptr;
@@ -35,7 +38,11 @@ class CountedMemory {
   void Release(void* memory) {
     if (memory == nullptr) return;
     const size_t bytes = Forget(memory);
-    device_.Release(memory, bytes);
+    if (kind_ == Kind::kDevice) {
+      device_.Release(memory, bytes);
+    } else {
+      device_.ReleasePinned(memory);
+    }
     in_use_ -= bytes;
   }
 
@@ -64,6 +71,7 @@ class CountedMemory {
   }
 
   DecodeDevice& device_;
+  const Kind kind_;
   const uint64_t limit_;
   std::atomic<uint64_t> in_use_ = 0;
   std::atomic<uint64_t> most_ = 0;

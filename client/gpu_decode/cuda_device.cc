@@ -1,9 +1,10 @@
 #include <cuda_runtime_api.h>
 
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "client/gpu_decode/decode_device.h"
+#include "common/base/mutex.h"
 #include "common/cuda/device.h"
 #include "common/cuda/errors.h"
 #include "common/cuda/registration.h"
@@ -29,8 +30,8 @@ absl::Status Launched(int error) {
 
 class CudaDecodeDevice final : public DecodeDevice {
  public:
-  CudaDecodeDevice(cuda::StreamHandle stream, const DeviceAllocator& allocator)
-      : stream_(stream), allocator_(allocator) {
+  CudaDecodeDevice(cuda::StreamHandle stream, cuda::Event event, const DeviceAllocator& allocator)
+      : stream_(stream), event_(std::move(event)), allocator_(allocator) {
     if (allocator_.allocate == nullptr) allocator_ = {AllocateWithCuda, ReleaseWithCuda, nullptr};
   }
 
@@ -44,10 +45,20 @@ class CudaDecodeDevice final : public DecodeDevice {
     allocator_.release(allocator_.context, memory, bytes, stream_);
   }
 
-  absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) override {
-    PENSTOCK_ASSIGN_OR_RETURN(cuda::PinnedMemory memory, cuda::PinnedMemory::Make(bytes));
-    pinned_.push_back(std::move(memory));
-    return pinned_.back().data();
+  void* AllocatePinned(size_t bytes) override {
+    absl::StatusOr<cuda::PinnedMemory> memory = cuda::PinnedMemory::Make(bytes);
+    if (!memory.ok()) return nullptr;
+    void* const data = memory->data();
+    base::MutexLock lock(mutex_);
+    pinned_[data] = std::move(memory).value();
+    return data;
+  }
+
+  void ReleasePinned(void* memory) override {
+    cuda::PinnedMemory released;  // outside of the lock
+    base::MutexLock lock(mutex_);
+    std::swap(released, pinned_[memory]);
+    pinned_.erase(memory);
   }
 
   absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
@@ -85,14 +96,20 @@ class CudaDecodeDevice final : public DecodeDevice {
     return Launched(LaunchCountMarks(on_stream));
   }
 
-  absl::Status Synchronize() override { return cuda::Synchronize(stream_); }
+  // Sleeps instead of spinning, which would cost a core that may be one of two.
+  absl::Status Synchronize() override {
+    PENSTOCK_RETURN_IF_ERROR(event_.Record(stream_));
+    return event_.Wait();
+  }
 
  private:
   cudaStream_t Stream() const { return static_cast<cudaStream_t>(stream_); }
 
   const cuda::StreamHandle stream_;
+  cuda::Event event_;
   DeviceAllocator allocator_;
-  std::vector<cuda::PinnedMemory> pinned_;
+  base::Mutex mutex_;
+  std::unordered_map<void*, cuda::PinnedMemory> pinned_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -100,7 +117,8 @@ class CudaDecodeDevice final : public DecodeDevice {
 absl::StatusOr<std::unique_ptr<DecodeDevice>> MakeCudaDevice(cuda::StreamHandle stream,
                                                              const DeviceAllocator& allocator) {
   PENSTOCK_RETURN_IF_ERROR(cuda::Usable());
-  return std::make_unique<CudaDecodeDevice>(stream, allocator);
+  PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make(cuda::Event::Waiting::kBlocking));
+  return std::make_unique<CudaDecodeDevice>(stream, std::move(event), allocator);
 }
 
 }  // namespace penstock::gpu_decode

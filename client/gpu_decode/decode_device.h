@@ -19,11 +19,12 @@ class DecodeDevice {
   virtual ~DecodeDevice() = default;
 
   virtual cuda::StreamHandle stream() const = 0;
-  // Null if there is no memory. Release waits for nothing: the caller has synchronised.
+  // Null if there is no memory. The stream's work may still use what is released. Any thread.
   virtual void* Allocate(size_t bytes) = 0;
   virtual void Release(void* memory, size_t bytes) = 0;
-  // Pinned host memory, valid as long as this object. **Errors**: ResourceExhausted.
-  virtual absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) = 0;
+  // The same for pinned host memory.
+  virtual void* AllocatePinned(size_t bytes) = 0;
+  virtual void ReleasePinned(void* memory) = 0;
 
   // Each enqueues.
   virtual absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) = 0;

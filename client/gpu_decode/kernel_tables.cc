@@ -142,7 +142,7 @@ AxisTable KernelTables::AddRows(const JpegRow& row) {
   return table;
 }
 
-TileInputs KernelTables::InputsOf(uint32_t first_output, uint32_t end) const {
+TileInputs KernelTables::FindInputs(uint32_t first_output, uint32_t end) const {
   uint32_t first = UINT32_MAX, last = 0;
   for (uint32_t i = first_output; i < std::min(end, y_taps_.outputs()); ++i) {
     const resample::TapRange inputs = y_taps_.inputs(i);
@@ -157,7 +157,7 @@ uint32_t KernelTables::TileHeight() const {
   for (uint32_t height = kMaxTileHeight; height > 0; height /= 2) {
     bool fits = true;
     for (uint32_t i = 0; fits && i < y_taps_.outputs(); i += height) {
-      fits = InputsOf(i, i + height).count <= kMaxTileInputs;
+      fits = FindInputs(i, i + height).count <= kMaxTileInputs;
     }
     if (fits) return height;
   }
@@ -172,7 +172,7 @@ void KernelTables::AddTiles(const JpegRow& row, KernelRow& made) {
   made.tiles = made.tiles_across * down;
   made.tile_inputs = Allocate(uint64_t{down} * sizeof(TileInputs) / sizeof(uint32_t));
   for (uint32_t i = 0; i < down; ++i) {
-    TileInputs inputs = InputsOf(i * step, (i + 1) * step);
+    TileInputs inputs = FindInputs(i * step, (i + 1) * step);
     inputs.first += row.top;
     memcpy(tables_ + made.tile_inputs + 2 * i, &inputs, sizeof inputs);
   }

@@ -52,7 +52,7 @@ class KernelTables {
   AxisTable AddRows(const JpegRow& row);
   void AddTiles(const JpegRow& row, KernelRow& made);
   uint32_t TileHeight() const;
-  TileInputs InputsOf(uint32_t first_output, uint32_t end) const;
+  TileInputs FindInputs(uint32_t first_output, uint32_t end) const;
 
   const std::span<std::byte> buffer_;
   const uint32_t max_rows_;

@@ -26,6 +26,7 @@ enum Code : int {
 };
 
 enum Backend : int { kGpuHybrid = 2, kHardware = 3 };
+enum Flags : unsigned int { kNoFlags = 0, kInterpolatedUpsampling = 1u << 5 };
 enum OutputFormat : int { kRgbInterleaved = 5 };
 enum Property : int { kMajorVersion = 0, kMinorVersion = 1, kPatchLevel = 2 };
 
@@ -40,7 +41,7 @@ struct DeviceMemoryCalls {
   void* context;
 };
 
-// For pinned host memory; null takes nvJPEG's own.
+// For pinned host memory. `create` takes both kinds or refuses with kInvalidParameter.
 using PinnedMemoryCalls = DeviceMemoryCalls;
 
 struct Calls {

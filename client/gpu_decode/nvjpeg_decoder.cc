@@ -22,12 +22,16 @@ const unsigned char* Bytes(std::span<const std::byte> file) {
 
 }  // namespace
 
-NvjpegDecoder::NvjpegDecoder(const NvjpegLibrary& library, JpegBackend backend,
-                             CountedMemory& memory, cuda::StreamHandle stream)
+NvjpegDecoder::NvjpegDecoder(const NvjpegLibrary& library, const RowMakerOptions& options,
+                             CountedMemory& memory, CountedMemory& pinned,
+                             cuda::StreamHandle stream)
     : library_(library),
-      backend_(backend),
+      backend_(options.backend == JpegBackend::kEngines ? nvjpeg::kHardware : nvjpeg::kGpuHybrid),
+      flags_(options.chroma == JpegChroma::kInterpolated ? nvjpeg::kInterpolatedUpsampling
+                                                         : nvjpeg::kNoFlags),
       stream_(stream),
-      memory_calls_{AllocateCounted, ReleaseCounted, &memory} {}
+      memory_calls_{AllocateCounted, ReleaseCounted, &memory},
+      pinned_calls_{AllocateCounted, ReleaseCounted, &pinned} {}
 
 NvjpegDecoder::~NvjpegDecoder() { Destroy(); }
 
@@ -58,10 +62,9 @@ absl::Status NvjpegDecoder::Check(nvjpeg::Code code, absl::string_view what) con
 absl::Status NvjpegDecoder::Restart() {
   Destroy();
   const nvjpeg::Calls& calls = library_.calls;
-  const nvjpeg::Backend backend =
-      backend_ == JpegBackend::kEngines ? nvjpeg::kHardware : nvjpeg::kGpuHybrid;
   PENSTOCK_RETURN_IF_ERROR(
-      Check(calls.create(backend, &memory_calls_, nullptr, 0, &handle_), "making a decoder"));
+      Check(calls.create(backend_, &memory_calls_, &pinned_calls_, flags_, &handle_),
+            "making a decoder"));
   PENSTOCK_RETURN_IF_ERROR(Check(calls.create_state(handle_, &state_), "making a decoder's state"));
   return Check(calls.create_bitstream(handle_, &bitstream_), "making a parser");
 }

@@ -26,9 +26,10 @@ struct DecodeItem {
 
 class NvjpegDecoder {
  public:
-  // `memory` outlives the decoder. All work runs on `stream`. Call Restart before anything else.
-  NvjpegDecoder(const NvjpegLibrary& library, JpegBackend backend, CountedMemory& memory,
-                cuda::StreamHandle stream);
+  // Takes the backend and the chroma from the options. Both kinds of memory outlive the decoder.
+  // All work runs on `stream`. Call Restart before anything else.
+  NvjpegDecoder(const NvjpegLibrary& library, const RowMakerOptions& options, CountedMemory& memory,
+                CountedMemory& pinned, cuda::StreamHandle stream);
   NvjpegDecoder(const NvjpegDecoder&) = delete;
   NvjpegDecoder& operator=(const NvjpegDecoder&) = delete;
   ~NvjpegDecoder();
@@ -36,6 +37,7 @@ class NvjpegDecoder {
   // Makes nvJPEG's objects, in place of those there may be. **Requires**: the stream is idle.
   // **Errors**: FailedPrecondition: no engines here; ResourceExhausted: no memory.
   absl::Status Restart();
+  bool ready() const { return bitstream_ != nullptr; }  // false after a Restart that failed
 
   // Why nvJPEG does not decode this file to an image of this size, from its header; empty if it
   // does.
@@ -52,9 +54,11 @@ class NvjpegDecoder {
   void Destroy();
 
   const NvjpegLibrary library_;
-  const JpegBackend backend_;
+  const nvjpeg::Backend backend_;
+  const nvjpeg::Flags flags_;
   const cuda::StreamHandle stream_;
   nvjpeg::DeviceMemoryCalls memory_calls_;
+  nvjpeg::PinnedMemoryCalls pinned_calls_;
   nvjpeg::Handle handle_ = nullptr;
   nvjpeg::State state_ = nullptr;
   nvjpeg::Bitstream bitstream_ = nullptr;

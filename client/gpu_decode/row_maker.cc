@@ -31,6 +31,10 @@ const char* BackendText(JpegBackend backend) {
   return backend == JpegBackend::kEngines ? "engines" : "CUDA kernels";
 }
 
+const char* ChromaText(JpegChroma chroma) {
+  return chroma == JpegChroma::kReplicated ? "replicated" : "interpolated";
+}
+
 }  // namespace
 
 class RowMaker::Impl {
@@ -87,6 +91,7 @@ absl::Status RowMaker::Impl::Begin(const RowBatch& batch) {
                                                    " of ", batch.width, " x ", batch.height,
                                                    " pixels, expected at least 1 x 1"));
   }
+  PENSTOCK_RETURN_IF_ERROR(decoder_->Begin());
   batch_ = batch;
   outcomes_.assign(batch.rows.size(), {});
   jpegs_.clear();
@@ -205,7 +210,8 @@ absl::StatusOr<RowMaker> RowMaker::MakeOn(std::unique_ptr<DecodeDevice> device,
                             ChunkDecoder::Make(std::move(device), library, options));
   return RowMaker(std::make_unique<Impl>(
       std::move(decoder), options,
-      absl::StrCat("nvJPEG ", library.version, ", ", BackendText(options.backend))));
+      absl::StrCat("nvJPEG ", library.version, ", ", BackendText(options.backend), ", ",
+                   ChromaText(options.chroma), " chroma")));
 }
 
 absl::StatusOr<std::vector<RowOutcome>> RowMaker::MakeRows(const RowBatch& batch) {

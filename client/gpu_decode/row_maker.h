@@ -69,8 +69,15 @@ enum class JpegBackend : uint8_t {
   kCuda = 1,     // kernels and CPU threads; slower, on every GPU
 };
 
-// Where device memory comes from; by default, cudaMalloc and cudaFree. Called on the thread of
-// MakeRows and of the maker's construction and destruction.
+// How chroma samples become as many as luma samples. libjpeg-turbo interpolates.
+enum class JpegChroma : uint8_t {
+  kReplicated = 0,    // as nvJPEG does by itself
+  kInterpolated = 1,  // nvJPEG's UPSAMPLING_WITH_INTERPOLATION
+};
+
+// Where device memory comes from; by default, cudaMalloc and cudaFree. Work on the stream may still
+// use memory that is released, so a cache must keep the stream's order, as torch's does. Called
+// while a maker is made, makes rows, or ends.
 struct DeviceAllocator {
   void* (*allocate)(void* context, size_t bytes, cuda::StreamHandle stream) = nullptr;  // or null
   void (*release)(void* context, void* memory, size_t bytes, cuda::StreamHandle stream) = nullptr;
@@ -80,8 +87,9 @@ struct DeviceAllocator {
 struct RowMakerOptions {
   std::string nvjpeg_path;  // of the library; empty: libnvjpeg.so.13 or .12, as the loader finds it
   JpegBackend backend = JpegBackend::kEngines;
-  // Device memory: for decoded pixels, which bounds the largest image, and for nvJPEG itself. With
-  // the defaults everything stays below 512 MiB.
+  JpegChroma chroma = JpegChroma::kReplicated;
+  // Device memory: for decoded pixels, which bounds the largest image, and for nvJPEG itself, which
+  // may take as much pinned host memory, too. With the defaults a maker stays below 512 MiB.
   uint64_t arena_bytes = uint64_t{256} << 20;
   uint64_t nvjpeg_bytes = uint64_t{240} << 20;
   uint32_t max_chunk = 64;              // images that nvJPEG decodes in one call; 1 … 256
@@ -132,8 +140,8 @@ class RowMaker {
 
   const RowMakerCounts& counts() const;
 
-  // Such as "nvJPEG 13.0.1, engines". Part of a feed's fingerprint, because another version may
-  // decode to other pixels.
+  // Such as "nvJPEG 13.0.1, engines, replicated chroma". Part of a feed's fingerprint, because
+  // another version may decode to other pixels.
   std::string version() const;
 
  private:

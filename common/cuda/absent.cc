@@ -28,7 +28,7 @@ bool IsSticky(const absl::Status&) { return false; }
 DeviceScope::DeviceScope(int) : status_(Absent()) {}
 DeviceScope::~DeviceScope() = default;
 
-absl::StatusOr<Stream> Stream::Make(Priority) { return Absent(); }
+absl::StatusOr<Stream> Stream::Make(StreamPriority) { return Absent(); }
 absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte>) { return Absent(); }
 Stream::~Stream() = default;
 

@@ -43,7 +43,7 @@ CUresult WriteValue(const Driver& driver, CUstream stream, uint64_t word, uint64
 
 }  // namespace
 
-absl::StatusOr<Stream> Stream::Make(Priority priority) {
+absl::StatusOr<Stream> Stream::Make(StreamPriority priority) {
   Stream stream;
   cudaStream_t made = nullptr;
   int lowest = 0, highest = 0;
@@ -51,7 +51,7 @@ absl::StatusOr<Stream> Stream::Make(Priority priority) {
                                 "asking for the priorities of streams");
   PENSTOCK_RETURN_IF_CUDA_ERROR(
       cudaStreamCreateWithPriority(&made, cudaStreamNonBlocking,
-                                   priority == Priority::kLow ? lowest : 0),
+                                   priority == StreamPriority::kLow ? lowest : 0),
       "making a stream");
   stream.handle_ = made;
   return stream;

@@ -13,14 +13,15 @@ namespace penstock::cuda {
 
 using StreamHandle = void*;
 
+// kLow: the device prefers the work of other streams.
+enum class StreamPriority { kNormal, kLow };
+
 // A stream of our own that does not synchronise with the default stream (non-blocking). Movable.
 //
 // **Requires**: created, used and destroyed with its device current.
 class Stream {
  public:
-  // kLow: its kernels give way to those of other streams.
-  enum class Priority { kNormal, kLow };
-  static absl::StatusOr<Stream> Make(Priority priority = Priority::kNormal);
+  static absl::StatusOr<Stream> Make(StreamPriority priority = StreamPriority::kNormal);
   Stream() = default;
   Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Stream& operator=(Stream&& other) noexcept {

@@ -2,9 +2,11 @@
 // reads a file's header and the client that hands files to the engines use the same rule, so that a
 // sample always takes the same path. Pure.
 //
-// Sources: nvjpeg.h of nvJPEG 13.0 ("NVJPEG_BACKEND_HARDWARE: supports baseline JPEG bitstream with
-// single scan. 410 and 411 sub-samplings are not supported"), and what ../../client/gpu_decode/
-// README.md says was measured.
+// The rule is deliberately narrower than the engines, because a file that they refuse costs its
+// whole call, and the CPU takes whatever is left. What is known: nvJPEG's header says
+// "NVJPEG_BACKEND_HARDWARE: supports baseline JPEG bitstream with single scan. 410 and 411
+// sub-samplings are not supported" (nvjpeg.h of 12.4 and 13.0). It says nothing about gray files,
+// RGB and sizes. tests/gpu/decode prints what a GPU does with each kind.
 #pragma once
 
 #include <array>
@@ -35,8 +37,9 @@ enum class EngineVerdict : uint8_t {
   kSize = 6,      // too small, too large, or not in the header
 };
 
-// The sides, in pixels, within which the engines decode.
-inline constexpr uint32_t kMinEngineSide = 16;
+// The sides, in pixels, of files that the engines get. nvJPEG documents no limits; these lie within
+// those that NVIDIA's video engines report for JPEG: 64 x 64 to 32768 x 16384.
+inline constexpr uint32_t kMinEngineSide = 64;
 inline constexpr uint32_t kMaxEngineSide = 16384;
 
 constexpr bool HasEngineSampling(const JpegHeaderFacts& facts) {

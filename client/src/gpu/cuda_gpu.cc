@@ -106,8 +106,7 @@ class CudaStream final : public Gpu::OwnStream {
 class CudaRows final : public Gpu::Rows {
  public:
   static absl::StatusOr<std::unique_ptr<Rows>> Make(int device, const std::string& nvjpeg) {
-    PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream,
-                              cuda::Stream::Make(cuda::Stream::Priority::kLow));
+    PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream, cuda::Stream::Make(cuda::StreamPriority::kLow));
     PENSTOCK_ASSIGN_OR_RETURN(
         gpu_decode::RowMaker maker,
         gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg, .stream = stream.get()}));

@@ -69,9 +69,8 @@ class RowsBandwidthTest : public ::testing::Test {
       row.x = {width, kOut, 0, kOut};
       row.y = {height, kOut, 0, kOut};
       row.interpolation = what.interpolation;
-      EXPECT_TRUE(tables.AddImage(
-          row, {reinterpret_cast<const uint8_t*>(from_.data()) + at, pitch},
-          reinterpret_cast<uint8_t*>(to_.data()) + out));
+      EXPECT_TRUE(tables.AddImage(row, {reinterpret_cast<const uint8_t*>(from_.data()) + at, pitch},
+                                  reinterpret_cast<uint8_t*>(to_.data()) + out));
       bytes += uint64_t{3} * width * height + uint64_t{3} * kOut * kOut;
       at = at + 2 * step > kPoolBytes ? 0 : at + step;
       out += uint64_t{3} * kOut * kOut;
@@ -80,8 +79,8 @@ class RowsBandwidthTest : public ::testing::Test {
   }
 
   double Rate(const KernelTables& tables, uint64_t bytes) {
-    EXPECT_OK(cuda::CopyToDevice(on_device_.data(), staging_.data(), tables.bytes(),
-                                 stream_.get()));
+    EXPECT_OK(
+        cuda::CopyToDevice(on_device_.data(), staging_.data(), tables.bytes(), stream_.get()));
     const KernelLaunch launch = {
         .rows = reinterpret_cast<const KernelRow*>(on_device_.data()),
         .tables = reinterpret_cast<const uint32_t*>(on_device_.data() + tables.tables_offset()),

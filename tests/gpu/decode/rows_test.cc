@@ -25,8 +25,8 @@ class RowsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     staging_ = Must(cuda::PinnedMemory::Make(kTableBytes));
-    tables_ = std::make_unique<KernelTables>(std::span(staging_.data(), kTableBytes),
-                                             kRowsPerLaunch);
+    tables_ =
+        std::make_unique<KernelTables>(std::span(staging_.data(), kTableBytes), kRowsPerLaunch);
     on_device_ = Must(cuda::DeviceMemory::Make(kTableBytes));
     images_ = Must(cuda::DeviceMemory::Make(kArenaBytes));
     rows_ = Must(cuda::DeviceMemory::Make(kArenaBytes));
@@ -57,8 +57,8 @@ class RowsTest : public ::testing::Test {
   }
 
   void Launch() {
-    EXPECT_OK(cuda::CopyToDevice(on_device_.data(), staging_.data(), tables_->bytes(),
-                                 stream_.get()));
+    EXPECT_OK(
+        cuda::CopyToDevice(on_device_.data(), staging_.data(), tables_->bytes(), stream_.get()));
     EXPECT_EQ(LaunchRows({.rows = reinterpret_cast<const KernelRow*>(on_device_.data()),
                           .tables = reinterpret_cast<const uint32_t*>(on_device_.data() +
                                                                       tables_->tables_offset()),
@@ -155,8 +155,11 @@ TEST_F(RowsTest, FinishedRowsAreCopiedFromPinnedMemory) {
   const struct {
     size_t from, into;
     uint32_t width, height;
-  } kCopies[] = {{0, 0, 224, 224}, {150528, 150528, 224, 224}, {301056, 301057, 33, 7},
-                 {301057, 302000, 224, 224}, {600001, 700003, 1, 1}};
+  } kCopies[] = {{0, 0, 224, 224},
+                 {150528, 150528, 224, 224},
+                 {301056, 301057, 33, 7},
+                 {301057, 302000, 224, 224},
+                 {600001, 700003, 1, 1}};
   ASSERT_OK(gpu::Fill(rows_.data(), std::vector<std::byte>(1 << 20, kSentinel)));
   std::vector<std::byte> wanted(1 << 20, kSentinel);
   for (const auto& copy : kCopies) {

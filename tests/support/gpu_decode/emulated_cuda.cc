@@ -51,17 +51,10 @@ void Start(Thread& thread) {
   makecontext(&thread.context, Enter, 0);
 }
 
-// Runs every thread that may run up to its next wait. False if there is none.
-bool RunAll() {
-  bool ran = false;
-  for (uint32_t i = 0; i < running->threads.size(); ++i) {
-    if (running->threads[i].wait != Wait::kNone) continue;
-    running->now = i;
-    threadIdx.x = i;
-    PENSTOCK_CHECK(swapcontext(&running->scheduler, &running->threads[i].context) == 0);
-    ran = true;
-  }
-  return ran;
+void Resume(uint32_t thread) {
+  running->now = thread;
+  threadIdx.x = thread;
+  PENSTOCK_CHECK(swapcontext(&running->scheduler, &running->threads[thread].context) == 0);
 }
 
 bool AllWait(uint32_t first, uint32_t end, Wait wait) {
@@ -71,30 +64,36 @@ bool AllWait(uint32_t first, uint32_t end, Wait wait) {
   return true;
 }
 
-// Releases the threads of every barrier that is complete. False if all threads are done.
-bool ReleaseBarriers() {
-  const auto count = static_cast<uint32_t>(running->threads.size());
-  if (AllWait(0, count, Wait::kDone)) return false;
-  bool released = AllWait(0, count, Wait::kBlock);
-  if (released) {
-    for (Thread& thread : running->threads) thread.wait = Wait::kNone;
-    return true;
-  }
-  for (uint32_t warp = 0; warp < count; warp += kWarpThreads) {
-    if (!AllWait(warp, warp + kWarpThreads, Wait::kWarp)) continue;
-    for (uint32_t i = warp; i < warp + kWarpThreads; ++i) running->threads[i].wait = Wait::kNone;
-    released = true;
-  }
-  PENSTOCK_CHECK(released);  // else the kernel's threads wait for each other forever
-  return true;
+void Release(uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; ++i) running->threads[i].wait = Wait::kNone;
 }
 
-void RunBlock() {
-  for (Thread& thread : running->threads) Start(thread);
-  do {
-    while (RunAll()) {
+// Runs a warp up to its next barrier of the block, or its end.
+void RunWarp(uint32_t first) {
+  const uint32_t end = first + kWarpThreads;
+  while (true) {
+    for (uint32_t i = first; i < end; ++i) {
+      if (running->threads[i].wait == Wait::kNone) Resume(i);
     }
-  } while (ReleaseBarriers());
+    if (!AllWait(first, end, Wait::kWarp)) return;
+    Release(first, end);
+  }
+}
+
+// One warp runs as far as it can before the next one begins, in one order and then the other, so
+// that a missing barrier shows: whatever a warp needs of another is missing or already overwritten.
+void RunBlock(bool forwards) {
+  const auto count = static_cast<uint32_t>(running->threads.size());
+  for (Thread& thread : running->threads) Start(thread);
+  while (!AllWait(0, count, Wait::kDone)) {
+    for (uint32_t warp = 0; warp < count; warp += kWarpThreads) {
+      RunWarp(forwards ? warp : count - kWarpThreads - warp);
+    }
+    if (AllWait(0, count, Wait::kDone)) return;
+    // Else threads wait for others that have ended or wait elsewhere, which would hang a GPU.
+    PENSTOCK_CHECK(AllWait(0, count, Wait::kBlock));
+    Release(0, count);
+  }
 }
 
 }  // namespace
@@ -107,7 +106,9 @@ void RunEmulated(EmulatedIndex grid, uint32_t threads, const std::function<void(
   running = &block;
   gridDim = grid;
   for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
-    for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) RunBlock();
+    for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
+      RunBlock((blockIdx.x + blockIdx.y) % 2 == 0);
+    }
   }
   running = nullptr;
 }

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -36,54 +38,66 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
     std::free(memory);
   }
 
-  absl::StatusOr<std::byte*> PinnedMemory(size_t bytes) override {
-    pinned_.push_back(std::make_unique<std::byte[]>(bytes));
-    return pinned_.back().get();
+  void* AllocatePinned(size_t bytes) override {
+    ++log_.pinned_blocks;
+    return std::malloc(bytes);
+  }
+
+  void ReleasePinned(void* memory) override {
+    --log_.pinned_blocks;
+    std::free(memory);
   }
 
   absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
-    memcpy(device, pinned, bytes);
-    return absl::OkStatus();
+    return Enqueue([=] { memcpy(device, pinned, bytes); });
   }
 
   absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {
-    memcpy(pinned, device, bytes);
-    return absl::OkStatus();
+    return Enqueue([=] { memcpy(pinned, device, bytes); });
   }
 
   absl::Status Clear(void* device, size_t bytes) override {
-    memset(device, 0, bytes);
-    return absl::OkStatus();
+    return Enqueue([=] { memset(device, 0, bytes); });
   }
 
   absl::Status MakeRows(const KernelLaunch& launch) override {
     ++log_.launches;
-    RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
-                gpu_decode::device::kRowThreads,
-                [&] { gpu_decode::device::MakeRows(launch.rows, launch.tables); });
-    return absl::OkStatus();
+    return Enqueue([=] {
+      RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
+                  gpu_decode::device::kRowThreads,
+                  [&] { gpu_decode::device::MakeRows(launch.rows, launch.tables); });
+    });
   }
 
   absl::Status SetMarks(const MarksLaunch& launch) override {
-    RunEmulated({kBlocksAcross, launch.count}, gpu_decode::device::kMarkThreads,
-                [&] { gpu_decode::device::SetMarks(launch); });
-    return absl::OkStatus();
+    return Enqueue([=] {
+      RunEmulated({kBlocksAcross, launch.count}, gpu_decode::device::kMarkThreads,
+                  [&] { gpu_decode::device::SetMarks(launch); });
+    });
   }
 
   absl::Status CountMarks(const MarksLaunch& launch) override {
-    RunEmulated({kBlocksAcross, launch.count}, gpu_decode::device::kMarkThreads,
-                [&] { gpu_decode::device::CountMarks(launch); });
-    return absl::OkStatus();
+    return Enqueue([=] {
+      RunEmulated({kBlocksAcross, launch.count}, gpu_decode::device::kMarkThreads,
+                  [&] { gpu_decode::device::CountMarks(launch); });
+    });
   }
 
   absl::Status Synchronize() override {
     ++log_.synchronisations;
-    return log_.sync_fails ? absl::InternalError("the GPU has failed") : absl::OkStatus();
+    if (log_.sync_fails) return absl::InternalError("the GPU has failed");
+    for (const auto& work : std::exchange(enqueued_, {})) work();
+    return absl::OkStatus();
   }
 
  private:
+  absl::Status Enqueue(std::function<void()> work) {
+    enqueued_.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+
   DeviceLog& log_;
-  std::vector<std::unique_ptr<std::byte[]>> pinned_;
+  std::vector<std::function<void()>> enqueued_;  // until the host waits
 };
 
 }  // namespace

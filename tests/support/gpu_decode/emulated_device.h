@@ -1,5 +1,7 @@
 // A device that lies in host memory and runs the kernels' source on the CPU. With the fake nvJPEG
-// (fake_nvjpeg.h), rows are made without a GPU.
+// (fake_nvjpeg.h), rows are made without a GPU. What is enqueued runs only when the host waits,
+// while the fake nvJPEG writes at once, as the engines do: rows are wrong if anything relies on
+// their order.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +14,7 @@ namespace penstock::testing {
 // What happens on the device, for tests that look at it or break it.
 struct DeviceLog {
   size_t bytes_in_use = 0;
+  int pinned_blocks = 0;
   int launches = 0;  // of the kernel that makes rows
   int synchronisations = 0;
   size_t memory_limit = SIZE_MAX;

@@ -13,10 +13,13 @@ using penstock::testing::FakeHeader;
 using penstock::testing::FakeValue;
 
 constexpr size_t kStateBytes = 1 << 20;  // of device memory
+constexpr size_t kPinnedBytes = 1 << 16;
 constexpr uint32_t kBlockSide = 8;
 
 struct FakeDecoder {
   DeviceMemoryCalls memory;
+  PinnedMemoryCalls pinned_calls;
+  void* pinned = nullptr;
   bool spoiled = false;
 };
 
@@ -74,14 +77,18 @@ FAKE_EXPORT Code nvjpegGetProperty(Property property, int* value) {
   return kSuccess;
 }
 
-FAKE_EXPORT Code nvjpegCreateExV2(Backend backend, DeviceMemoryCalls* device, PinnedMemoryCalls*,
-                                  unsigned int, FakeDecoder** handle) {
+FAKE_EXPORT Code nvjpegCreateExV2(Backend backend, DeviceMemoryCalls* device,
+                                  PinnedMemoryCalls* pinned, unsigned int, FakeDecoder** handle) {
   if (backend != kHardware) return kArchMismatch;
-  *handle = new FakeDecoder{*device};
-  return kSuccess;
+  if (device == nullptr || pinned == nullptr) return kInvalidParameter;  // as nvJPEG does
+  *handle = new FakeDecoder{*device, *pinned};
+  pinned->allocate(pinned->context, &(*handle)->pinned, kPinnedBytes, nullptr);
+  return (*handle)->pinned != nullptr ? kSuccess : kAllocatorFailure;
 }
 
 FAKE_EXPORT Code nvjpegDestroy(FakeDecoder* handle) {
+  const PinnedMemoryCalls& pinned = handle->pinned_calls;
+  pinned.release(pinned.context, handle->pinned, kPinnedBytes, nullptr);
   delete handle;
   return kSuccess;
 }

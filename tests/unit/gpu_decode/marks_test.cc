@@ -22,11 +22,13 @@ class MarksTest : public ::testing::Test {
     image_ = {memory_.data(), pitch, width, height};
     launch_ = {.images = &image_, .unwritten = &unwritten_, .count = 1, .nonce = 77};
     ASSERT_TRUE(device_->SetMarks(launch_).ok());
+    ASSERT_TRUE(device_->Synchronize().ok());
   }
 
   uint32_t Count() {
     unwritten_ = 0;
     EXPECT_TRUE(device_->CountMarks(launch_).ok());
+    EXPECT_TRUE(device_->Synchronize().ok());
     return unwritten_;
   }
 

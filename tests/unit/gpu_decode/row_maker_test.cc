@@ -228,6 +228,7 @@ TEST_F(RowMakerTest, MemoryIsCountedLimitedAndReturned) {
     EXPECT_LE(maker.most_bytes_in_use(), kArenaBytes + kNvjpegBytes + (9u << 20));
   }
   EXPECT_EQ(log_.bytes_in_use, 0u);
+  EXPECT_EQ(log_.pinned_blocks, 0);
 
   RowMakerOptions options = Options(64);
   options.nvjpeg_bytes = 1000;
@@ -247,6 +248,39 @@ TEST_F(RowMakerTest, AFailureOfTheGpuIsAnErrorOfTheBatch) {
             absl::StatusCode::kInternal);
 }
 
+TEST_F(RowMakerTest, AfterAnErrorTheNextBatchWritesNothingOfTheLastOne) {
+  RowMaker maker = *Make(Options(64));
+  const std::vector<uint8_t> finished(kOutBytes, 0x3C);
+  for (int i = 0; i < 3; ++i) Add(FakeFault::kFailsCall);
+  inputs_[0].pixels = finished.data();
+  std::vector<uint8_t> first(3 * kOutBytes, 0);
+  log_.sync_fails = true;
+  EXPECT_FALSE(maker.MakeRows({inputs_, kOutSide, kOutSide, first.data()}).ok());
+  log_.sync_fails = false;
+  first.assign(first.size(), 0);
+  headers_.clear();
+  files_.clear();
+  inputs_.clear();
+  AddTwelve(FakeFault::kNone);
+
+  ExpectRows(MakeRows(maker), {}, RowResult::kOk);
+  EXPECT_EQ(first, std::vector<uint8_t>(3 * kOutBytes, 0));
+}
+
+TEST_F(RowMakerTest, ADecoderThatCannotBeMadeAgainIsMadeForTheNextBatch) {
+  RowMaker maker = *Make(Options(64));
+  AddTwelve(FakeFault::kFailsCall);
+  rows_.assign(inputs_.size() * kOutBytes, 0);
+  log_.memory_limit = log_.bytes_in_use - 1;  // enough for what there is, but not for a new decoder
+  EXPECT_EQ(maker.MakeRows({inputs_, kOutSide, kOutSide, rows_.data()}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(maker.MakeRows({inputs_, kOutSide, kOutSide, rows_.data()}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+
+  log_.memory_limit = SIZE_MAX;
+  ExpectRows(MakeRows(maker), {2, 7}, RowResult::kFailed);
+}
+
 TEST_F(RowMakerTest, TheNextBatchAfterAFailureIsRight) {
   RowMaker maker = *Make(Options(64));
   AddTwelve(FakeFault::kSpoilsDecoder);
@@ -260,8 +294,10 @@ TEST_F(RowMakerTest, TheNextBatchAfterAFailureIsRight) {
 }
 
 TEST_F(RowMakerTest, SaysItsVersionAndBackend) {
-  EXPECT_EQ(Make(Options(64))->version(), "nvJPEG 99.1.2, engines");
+  EXPECT_EQ(Make(Options(64))->version(), "nvJPEG 99.1.2, engines, replicated chroma");
   RowMakerOptions options = Options(64);
+  options.chroma = JpegChroma::kInterpolated;
+  EXPECT_EQ(Make(options)->version(), "nvJPEG 99.1.2, engines, interpolated chroma");
   options.backend = JpegBackend::kCuda;  // which the fake has not
   EXPECT_EQ(Make(options).status().code(), absl::StatusCode::kFailedPrecondition);
 }

@@ -38,6 +38,7 @@ class EmulatedRowsTest : public ::testing::Test {
     const auto* rows = reinterpret_cast<const KernelRow*>(buffer_.get());
     const auto* tables = reinterpret_cast<const uint32_t*>(buffer_.get() + tables_.tables_offset());
     ASSERT_TRUE(device_->MakeRows({rows, tables, tables_.rows(), tables_.max_tiles()}).ok());
+    ASSERT_TRUE(device_->Synchronize().ok());
   }
 
   void Compare(const RowCase& row_case, size_t misaligned) {

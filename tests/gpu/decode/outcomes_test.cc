@@ -1,0 +1,203 @@
+// What nvJPEG makes of damaged and unusual files, alone and among intact ones, as tables; and that
+// none of them costs another image its row, or goes unnoticed with another image's pixels.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "common/cuda/memory_info.h"
+#include "tests/gpu/decode/decoding.h"
+
+namespace penstock::gpu_decode {
+namespace {
+
+using testing::DamagedFile;
+using testing::Photograph;
+
+constexpr uint32_t kSide = 224;
+constexpr size_t kIntactFiles = 8;
+
+const char* ToText(RowResult result) {
+  return result == RowResult::kOk ? "ok" : result == RowResult::kRefused ? "refused" : "FAILED";
+}
+
+// Rows of pixels in which nearly every byte is equal.
+uint32_t EqualLines(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, uint32_t width) {
+  uint32_t equal = 0;
+  const size_t bytes = size_t{3} * width;
+  for (size_t at = 0; at + bytes <= std::min(a.size(), b.size()); at += bytes) {
+    size_t same = 0;
+    for (size_t i = at; i < at + bytes; ++i) same += a[i] == b[i];
+    equal += same > bytes * 95 / 100;
+  }
+  return equal;
+}
+
+double MeanDifference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
+  if (a.size() != b.size()) return -1;
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
+  return sum / static_cast<double>(a.size());
+}
+
+class OutcomesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = NoEngines(); !why.empty()) GTEST_SKIP() << why;
+    decoding_ = std::make_unique<Decoding>();
+    intact_ = testing::LoadPhotographs(kIntactFiles);
+    ASSERT_EQ(intact_.size(), kIntactFiles);
+    for (const Photograph& photograph : intact_) {
+      const RowInput input = {.jpeg = Thumbnail(photograph, kSide)};
+      ASSERT_EQ(decoding_->Make({&input, 1}, kSide, kSide)[0].result, RowResult::kOk);
+      wanted_.push_back(decoding_->Row(0));
+    }
+  }
+
+  // Decodes all intact files with `jpeg` in their middle; the intact ones' rows must be right.
+  RowOutcome MakeAmongIntact(const JpegRow& jpeg) {
+    std::vector<RowInput> inputs;
+    for (const Photograph& photograph : intact_) {
+      inputs.push_back({.jpeg = Thumbnail(photograph, kSide)});
+    }
+    constexpr size_t kAt = kIntactFiles / 2;
+    inputs.insert(inputs.begin() + kAt, RowInput{.jpeg = jpeg});
+    const std::vector<RowOutcome> outcomes = decoding_->Make(inputs, kSide, kSide);
+    for (size_t i = 0; i < kIntactFiles; ++i) {
+      const size_t at = i < kAt ? i : i + 1;
+      EXPECT_EQ(outcomes[at].result, RowResult::kOk) << outcomes[at].why;
+      EXPECT_TRUE(decoding_->Row(at) == wanted_[i]) << "the row of another image is spoiled";
+    }
+    if (outcomes[kAt].result != RowResult::kOk) {
+      EXPECT_TRUE(decoding_->Row(kAt) == std::vector<uint8_t>(size_t{3} * kSide * kSide, 0));
+    }
+    return outcomes[kAt];
+  }
+
+  void ExpectIntactAfter() {
+    std::vector<RowInput> inputs;
+    for (const Photograph& photograph : intact_) {
+      inputs.push_back({.jpeg = Thumbnail(photograph, kSide)});
+    }
+    decoding_->Make(inputs, kSide, kSide);
+    for (size_t i = 0; i < kIntactFiles; ++i) {
+      EXPECT_TRUE(decoding_->Row(i) == wanted_[i]) << "a later batch is spoiled";
+    }
+  }
+
+  void Judge(const Photograph& source, const std::vector<uint8_t>& other,
+             const DamagedFile& damaged);
+
+  std::unique_ptr<Decoding> decoding_;
+  std::vector<Photograph> intact_;
+  std::vector<std::vector<uint8_t>> wanted_;
+};
+
+// The size that the header has, so that the size is no reason to refuse the file.
+std::pair<uint32_t, uint32_t> SizeOf(const DamagedFile& damaged, const Photograph& source) {
+  const auto facts = testing::ReadFacts(damaged.file);
+  if (!facts) return {source.facts.width, source.facts.height};
+  return {facts->width, facts->height};
+}
+
+// Decodes another image of the same size right before, whose pixels must not show.
+void OutcomesTest::Judge(const Photograph& source, const std::vector<uint8_t>& other,
+                         const DamagedFile& damaged) {
+  const auto [width, height] = SizeOf(damaged, source);
+  const RowInput input = {.jpeg = testing::WholeImage(damaged.file, width, height)};
+  const RowOutcome alone = decoding_->Make({&input, 1}, width, height)[0];
+  const std::vector<uint8_t> row = decoding_->Row(0);
+  const auto with_libjpeg = testing::DecodeWithLibjpeg(damaged.file);
+  const uint32_t stale = alone.result == RowResult::kOk ? EqualLines(row, other, width) : 0;
+  Photograph as_photograph = source;
+  as_photograph.file = damaged.file;
+  as_photograph.facts.width = width;
+  as_photograph.facts.height = height;
+  const RowOutcome among = MakeAmongIntact(Thumbnail(as_photograph, kSide));
+  ExpectIntactAfter();
+  std::printf("| %s | %s | %s | %s | %.2f | %u of %u | %s |\n", damaged.name.c_str(),
+              ToText(alone.result), ToText(among.result), with_libjpeg ? "decoded" : "refused",
+              alone.result == RowResult::kOk && with_libjpeg
+                  ? MeanDifference(row, with_libjpeg->pixels)
+                  : -1.0,
+              stale, height, alone.why.c_str());
+  EXPECT_EQ(alone.result == RowResult::kOk, among.result == RowResult::kOk) << damaged.name;
+  EXPECT_EQ(stale, 0u) << damaged.name << ": lines of the image that was decoded before";
+}
+
+TEST_F(OutcomesTest, DamagedFilesCostNoOtherImageAndShowNoOthersPixels) {
+  for (const int sampling : {1, 2}) {
+    const testing::JpegOptions options = {.horizontal = sampling, .vertical = sampling};
+    Photograph source = {"source", testing::MakeJpeg(500, 376, options, 1), {}};
+    source.facts = *testing::ReadFacts(source.file);
+    const std::vector<std::byte> other_file = testing::MakeJpeg(500, 376, options, 77);
+    std::printf(
+        "\nsampling %d x %d\n| file | alone | among intact | libjpeg | mean difference from "
+        "it | stale lines | why |\n|---|---|---|---|---|---|---|\n",
+        sampling, sampling);
+    for (const DamagedFile& damaged : testing::MakeDamagedFiles(source.file)) {
+      const RowInput before = {.jpeg = testing::WholeImage(other_file, 500, 376)};
+      ASSERT_EQ(decoding_->Make({&before, 1}, 500, 376)[0].result, RowResult::kOk);
+      Judge(source, decoding_->Row(0), damaged);
+    }
+  }
+  const RowMakerCounts& counts = decoding_->maker().counts();
+  std::printf("\ncalls %lu, failed %lu, unwritten images %lu, device memory at most %.0f MiB\n",
+              counts.calls, counts.failed_calls, counts.unwritten_images,
+              static_cast<double>(decoding_->maker().most_bytes_in_use()) / (1 << 20));
+}
+
+TEST_F(OutcomesTest, WhatThePredicateTakesIsDecodedLikeLibjpegDoes) {
+  std::printf(
+      "\n| file | predicate | engines | mean difference from libjpeg | why |\n"
+      "|---|---|---|---|---|\n");
+  for (const Photograph& file : testing::MakeUnusualFiles()) {
+    const uint32_t width = file.facts.width, height = file.facts.height;
+    const RowInput input = {.jpeg = testing::WholeImage(file.file, width, height)};
+    const RowOutcome outcome = decoding_->Make({&input, 1}, width, height)[0];
+    const auto image = testing::DecodeWithLibjpeg(file.file);
+    const double difference = outcome.result == RowResult::kOk && image
+                                  ? MeanDifference(decoding_->Row(0), image->pixels)
+                                  : -1;
+    const jpeg::EngineVerdict verdict = JudgeForEngines(file.facts);
+    std::printf("| %s | %s | %s | %.2f | %s |\n", file.name.c_str(), jpeg::ToText(verdict),
+                ToText(outcome.result), difference, outcome.why.c_str());
+    if (verdict != jpeg::EngineVerdict::kTaken) continue;
+    EXPECT_EQ(outcome.result, RowResult::kOk) << file.name;
+    EXPECT_LT(difference, 4) << file.name;  // noise with sharp chroma, whose interpolation differs
+  }
+}
+
+// PENSTOCK_CYCLES batches (200 unless set) of 64 files, of which one in a hundred is cut.
+TEST_F(OutcomesTest, NothingGrowsAndTheRightRowsFailOverManyBatches) {
+  const char* const cycles = std::getenv("PENSTOCK_CYCLES");
+  const int batches = cycles != nullptr ? std::atoi(cycles) : 200;
+  std::vector<std::byte> cut = intact_[0].file;
+  cut.resize(cut.size() / 3);
+  std::mt19937 random(1);
+  uint64_t bytes = 0, free_bytes = 0;
+  for (int batch = 0; batch < batches; ++batch) {
+    std::vector<RowInput> inputs;
+    std::vector<bool> damaged;
+    for (int i = 0; i < 64; ++i) {
+      damaged.push_back(random() % 100 == 0);
+      inputs.push_back({.jpeg = Thumbnail(intact_[damaged.back() ? 0 : i % kIntactFiles], kSide)});
+      if (damaged.back()) inputs.back().jpeg.file = cut;
+    }
+    const std::vector<RowOutcome> outcomes = decoding_->Make(inputs, kSide, kSide);
+    for (int i = 0; i < 64; ++i) {
+      ASSERT_EQ(outcomes[i].result == RowResult::kOk, !damaged[i]) << batch << ' ' << i;
+      ASSERT_TRUE(damaged[i] || decoding_->Row(i) == wanted_[i % kIntactFiles]) << i;
+    }
+    if (batch != batches / 4) continue;
+    bytes = decoding_->maker().bytes_in_use();
+    free_bytes = gpu::Must(cuda::QueryMemory()).free_bytes;
+  }
+  EXPECT_EQ(decoding_->maker().bytes_in_use(), bytes);
+  EXPECT_GE(gpu::Must(cuda::QueryMemory()).free_bytes + (16 << 20), free_bytes);
+}
+
+}  // namespace
+}  // namespace penstock::gpu_decode
