@@ -107,10 +107,12 @@ absl::StatusOr<ChunkResult> ChunkDecoder::Decode(std::span<const ChunkRow> rows)
   PlaceAll(rows);
   PENSTOCK_RETURN_IF_ERROR(SetMarks());
   if (const absl::Status decoded = decoder_.Decode(items_); !decoded.ok()) return Recover(decoded);
+  // Marks are counted before rows are made, so that rows come of images that were complete.
+  PENSTOCK_RETURN_IF_ERROR(CountMarks());
   // While the engines work, the CPU computes the weights.
   PENSTOCK_RETURN_IF_ERROR(AddRows(rows));
-  PENSTOCK_RETURN_IF_ERROR(Launch());
-  return CountMarks();
+  PENSTOCK_RETURN_IF_ERROR(Finish());
+  return ReadCounts();
 }
 
 void ChunkDecoder::PlaceAll(std::span<const ChunkRow> rows) {
@@ -178,15 +180,17 @@ absl::Status ChunkDecoder::Launch() {
   return device_->MakeRows(launch);
 }
 
-absl::StatusOr<ChunkResult> ChunkDecoder::CountMarks() {
-  std::byte* const staged = staging_ + kTablesBytes + kImagesBytes;
-  const size_t bytes = images_.size() * sizeof(uint32_t);
+std::byte* ChunkDecoder::StagedCounts() const { return staging_ + kTablesBytes + kImagesBytes; }
+
+absl::Status ChunkDecoder::CountMarks() {
   PENSTOCK_RETURN_IF_ERROR(device_->CountMarks(Marks()));
-  PENSTOCK_RETURN_IF_ERROR(device_->CopyOut(staged, unwritten_on_device_, bytes));
-  PENSTOCK_RETURN_IF_ERROR(device_->Synchronize());
+  return device_->CopyOut(StagedCounts(), unwritten_on_device_, images_.size() * sizeof(uint32_t));
+}
+
+ChunkResult ChunkDecoder::ReadCounts() const {
   ChunkResult result;
   result.unwritten_blocks.resize(images_.size());
-  memcpy(result.unwritten_blocks.data(), staged, bytes);
+  memcpy(result.unwritten_blocks.data(), StagedCounts(), images_.size() * sizeof(uint32_t));
   return result;
 }
 

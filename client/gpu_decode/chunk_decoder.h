@@ -79,7 +79,9 @@ class ChunkDecoder {
   absl::Status SetMarks();
   absl::Status AddRows(std::span<const ChunkRow> rows);
   absl::Status Launch();
-  absl::StatusOr<ChunkResult> CountMarks();
+  absl::Status CountMarks();
+  ChunkResult ReadCounts() const;
+  std::byte* StagedCounts() const;
   absl::StatusOr<ChunkResult> Recover(const absl::Status& why);
   MarksLaunch Marks() const;
 

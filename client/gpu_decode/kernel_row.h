@@ -16,7 +16,7 @@ inline constexpr uint32_t kTapsPerGroup = 4;
 // How far past the end of an image the kernel may read (any value).
 inline constexpr uint32_t kImageSlackBytes = 64;
 // Bytes of a finished row that a block copies at once.
-inline constexpr uint32_t kCopyTileBytes = 16384;
+inline constexpr uint32_t kCopyTileBytes = 8192;
 
 // One axis. Offsets are in words of 32 bits, from the beginning of the tables.
 struct AxisTable {

@@ -39,8 +39,8 @@ class NvjpegDecoder {
   absl::Status Restart();
   bool ready() const { return bitstream_ != nullptr; }  // false after a Restart that failed
 
-  // Why nvJPEG does not decode this file to an image of this size, from its header; empty if it
-  // does.
+  // Why nvJPEG does not decode this file to an image of this size, as far as parsing it tells;
+  // empty if it does.
   std::string Objection(std::span<const std::byte> file, const ImageSize& size);
 
   // Enqueues the decoding of all items; files stay valid until the stream has been synchronised,

@@ -23,8 +23,9 @@ namespace penstock::gpu_decode {
 
 // A JPEG file and what to make of it.
 struct JpegRow {
-  std::span<const std::byte> file = {};  // in host memory, until MakeRows returns
-  uint32_t width = 0;                    // of the image, as its header says
+  // In host memory, until MakeRows returns. nvJPEG copies it to the GPU, fastest if it is pinned.
+  std::span<const std::byte> file = {};
+  uint32_t width = 0;  // of the image, as its header says
   uint32_t height = 0;
   // The box of the image that is resized: `x.in` × `y.in` pixels at (left, top). The axes also say
   // to what size, and which part of the result is the row: x.count × y.count must be the row's

@@ -1,5 +1,5 @@
-// Converts CUDA errors to absl::Status. Internal to this folder and to client/finish, for source
-// files that may include CUDA's headers.
+// Converts CUDA errors to absl::Status. Internal to this folder, client/finish and
+// client/gpu_decode, for source files that may include CUDA's headers.
 //
 // A failed runtime call leaves a pending error for the next caller of cudaGetLastError. The
 // conversion consumes it, so that it does not confuse a framework in the same process. Driver

@@ -14,7 +14,7 @@
 #define __device__
 #define __global__
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 struct uint4 {
   uint32_t x, y, z, w;
@@ -40,6 +40,18 @@ T __ldg(const T* at) {
 inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, uint32_t shift) {
   return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> (shift % 32));
 }
+
+// Each digit of the selector names one of the eight bytes.
+inline uint32_t __byte_perm(uint32_t low, uint32_t high, uint32_t selector) {
+  const uint64_t bytes = uint64_t{high} << 32 | low;
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result |= static_cast<uint32_t>(bytes >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
+  }
+  return result;
+}
+
+inline int __vimin_s32_relu(int a, int b) { return std::max(std::min(a, b), 0); }
 
 inline uint32_t atomicAdd(uint32_t* at, uint32_t value) {
   const uint32_t before = *at;

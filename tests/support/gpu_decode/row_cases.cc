@@ -58,7 +58,7 @@ std::vector<uint8_t> ExpectedRow(const RowCase& row_case) {
   const gpu_decode::JpegRow& row = row_case.row;
   std::vector<uint8_t> made(size_t{3} * row.x.count * row.y.count);
   const augment::ConstImageView from(row_case.pixels.data(), row.width, row.height, 3);
-  const augment::ImageView to(made.data(), row.x.count, row.y.count, 3);
+  const augment::ImageView to = {made.data(), row.x.count, row.y.count, 3};
   decode::ImageResizer resizer;
   resizer.Resize(
       from, {{row.left, row.top, row.x.in, row.y.in}, row.x, row.y, row.flip, row.interpolation},
