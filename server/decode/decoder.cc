@@ -163,7 +163,7 @@ ImageReader* Decoder::State::ReaderFor(Kind kind) {
 Fault Decoder::State::FillPlace(std::span<const std::byte> file, const Spec& spec,
                                 const DrawKey& key, std::span<std::byte> place) {
   const bool is_plain_jpeg = reader == &jpeg;  // neither turned nor kept as pixels
-  std::optional<shm::RowNote> note = is_plain_jpeg ? NoteOf(file, spec, key) : std::nullopt;
+  std::optional<shm::RowNote> note = is_plain_jpeg ? MakeNote(file, spec, key) : std::nullopt;
   if (note) {
     std::ranges::copy(file.first(note->bytes), place.begin());
   } else {

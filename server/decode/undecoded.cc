@@ -24,8 +24,8 @@ bool IsAmongShare(const Undecoded& undecoded, uint64_t sample) {
   return words[0] <= undecoded.share;
 }
 
-std::optional<shm::RowNote> NoteOf(std::span<const std::byte> file, const Spec& spec,
-                                   const DrawKey& key) {
+std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec& spec,
+                                     const DrawKey& key) {
   if (!IsAmongShare(spec.undecoded, key.sample)) return std::nullopt;
   const std::optional<EngineWalk> walk = WalkForEngines(file);
   if (!walk || jpeg::JudgeForEngines(walk->facts) != jpeg::EngineVerdict::kTaken)

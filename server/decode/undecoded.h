@@ -23,8 +23,8 @@ bool IsAmongShare(const Undecoded& undecoded, uint64_t sample);
 // What to note of this file if the consumer is to decode it; nullopt: it is decoded here. The
 // note's `bytes` are those to be put into the place, from the file's beginning.
 // **Requires**: the file's header was read, and the image is not turned.
-std::optional<shm::RowNote> NoteOf(std::span<const std::byte> file, const Spec& spec,
-                                   const DrawKey& key);
+std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec& spec,
+                                     const DrawKey& key);
 
 // Writes the note at the end of the place, and zeros between the row or file and the note.
 void EndPlace(const shm::RowNote& note, std::span<std::byte> place);

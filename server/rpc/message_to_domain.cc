@@ -5,7 +5,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/hash.h"
 #include "common/shm/protocol.h"
 #include "server/rpc/recipe_to_domain.h"
 #include "server/rpc/target_to_domain.h"
@@ -123,21 +122,6 @@ absl::StatusOr<decode::Color> ColorFrom(v1::Color color) {
       return Wrong("feed.image.color: wanted COLOR_RGB (1), COLOR_GRAY (2) or none, got ",
                    static_cast<int>(color));
   }
-}
-
-absl::StatusOr<decode::Undecoded> UndecodedFrom(const v1::Undecoded& undecoded) {
-  constexpr size_t kLongest = 128;
-  constexpr double kWhole = 4294967296.0;
-  if (!(undecoded.share() > 0 && undecoded.share() <= 1))
-    return Wrong("feed.image.undecoded.share: wanted above 0, up to 1, got ", undecoded.share());
-  if (undecoded.place_bytes() == 0) return Wrong("feed.image.undecoded.place_bytes is missing");
-  if (undecoded.decoder().empty() || undecoded.decoder().size() > kLongest)
-    return Wrong("feed.image.undecoded.decoder: wanted 1 to ", kLongest, " bytes, got ",
-                 undecoded.decoder().size());
-  return decode::Undecoded{
-      .place_bytes = undecoded.place_bytes(),
-      .share = static_cast<uint32_t>(std::min(undecoded.share() * kWhole, kWhole - 1)),
-      .decoder = base::Hash(undecoded.decoder())};
 }
 
 absl::StatusOr<decode::Spec> SpecFrom(const v1::ImageDecoding& image) {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/hash.h"
 #include "server/augment/recipe/numbers.h"
 
 namespace penstock::rpc {
@@ -12,6 +13,11 @@ namespace {
 using augment::Op;
 using augment::Step;
 using Steps = google::protobuf::RepeatedPtrField<v1::TransformStep>;
+
+template <typename... Words>
+absl::Status WrongUndecoded(const Words&... words) {
+  return absl::InvalidArgumentError(absl::StrCat("feed.image.undecoded.", words...));
+}
 
 template <typename... Words>
 absl::Status WrongStep(const v1::TransformStep& step, const Words&... words) {
@@ -113,6 +119,21 @@ absl::StatusOr<augment::TransformRecipe> RecipeFrom(const Steps& steps) {
   PENSTOCK_RETURN_IF_ERROR(Append(steps, {}, recipe));
   PENSTOCK_RETURN_IF_ERROR(augment::Validate(recipe));
   return recipe;
+}
+
+absl::StatusOr<decode::Undecoded> UndecodedFrom(const v1::Undecoded& undecoded) {
+  constexpr size_t kLongest = 128;
+  constexpr double kWhole = 4294967296.0;
+  if (!(undecoded.share() > 0 && undecoded.share() <= 1))
+    return WrongUndecoded("share: wanted above 0, up to 1, got ", undecoded.share());
+  if (undecoded.place_bytes() == 0) return WrongUndecoded("place_bytes is missing");
+  if (undecoded.decoder().empty() || undecoded.decoder().size() > kLongest)
+    return WrongUndecoded("decoder: wanted 1 to ", kLongest, " bytes, got ",
+                          undecoded.decoder().size());
+  return decode::Undecoded{
+      .place_bytes = undecoded.place_bytes(),
+      .share = static_cast<uint32_t>(std::min(undecoded.share() * kWhole, kWhole - 1)),
+      .decoder = base::Hash(undecoded.decoder())};
 }
 
 }  // namespace penstock::rpc

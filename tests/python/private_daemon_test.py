@@ -52,7 +52,6 @@ class PrivateDaemonTest(support.FeedTest):
         os.mkdir(runtime, 0o700)
         environ = {**os.environ, "XDG_RUNTIME_DIR": runtime, "PENSTOCK_DAEMON": support.program("penstockd")}
         del environ["PENSTOCK_ADDRESS"]
-        script = COUNT
         self.addCleanup(subprocess.run, ["pkill", "-f", runtime])
         trainer, terminal = pty.fork()
         if trainer == 0:

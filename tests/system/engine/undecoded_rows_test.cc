@@ -19,8 +19,14 @@ constexpr uint64_t kProgressive = 7;  // a sample that the engines do not take
 
 class UndecodedRowsTest : public ::testing::Test {
  protected:
-  UndecodedRowsTest() {
-    rig_.Become(kProgressive, testing::MakeJpeg(64, 48, {.progressive = true}));
+  UndecodedRowsTest() { Fill(rig_); }
+  static testing::FakeDataset::Bytes FileOf(uint64_t sample) {
+    return testing::MakeJpeg(80, 72, {.progressive = sample == kProgressive},
+                             static_cast<uint32_t>(sample));
+  }
+  static void Fill(EngineRig& rig) {
+    for (uint64_t sample = 0; sample < EngineRig::kSamples; ++sample)
+      rig.Become(sample, FileOf(sample));
   }
   OpenRequest Request(uint64_t peer, uint32_t share = UINT32_MAX) const {
     OpenRequest request = rig_.Request(peer);
@@ -44,7 +50,7 @@ class UndecodedRowsTest : public ::testing::Test {
         const shm::RowNote note = NoteOf(place);
         if (note.holds != shm::RowHolds::kJpeg) continue;
         ++count;
-        const testing::FakeDataset::Bytes file = EngineRig::Photograph(batch.ids[row]);
+        const testing::FakeDataset::Bytes file = FileOf(batch.ids[row]);
         EXPECT_EQ(note.bytes, file.size());
         EXPECT_TRUE(std::ranges::equal(place.first(note.bytes), file));
       }
@@ -71,7 +77,7 @@ TEST_F(UndecodedRowsTest, AnotherRunHasTheSameBytesAndAnotherShareIsAnotherFeed)
   const auto first = rig_.Ask(Request(kPeer));
   const std::vector<Copied> batches = rig_.TakeAll(first->session);
   EngineRig another(1);
-  another.Become(kProgressive, testing::MakeJpeg(64, 48, {.progressive = true}));
+  Fill(another);
   OpenRequest request = Request(kPeer);
   request.dataset = another.dataset();
   EXPECT_EQ(another.TakeAll(another.Open(request)), batches);
@@ -84,7 +90,7 @@ TEST_F(UndecodedRowsTest, AnotherRunHasTheSameBytesAndAnotherShareIsAnotherFeed)
 }
 
 TEST_F(UndecodedRowsTest, ABadFileIsReplacedAndReportedAsAlways) {
-  testing::FakeDataset::Bytes cut = EngineRig::Photograph(5);
+  testing::FakeDataset::Bytes cut = FileOf(5);
   cut.resize(cut.size() / 2);
   rig_.Become(5, cut);
 

@@ -79,7 +79,7 @@ TEST_F(PlaceTest, GivesTheRowThatIsDecodedHere) {
                                  {.vertical = 2, .optimized = true}};
   for (uint64_t sample = 0; sample < 40; ++sample) {
     const auto side = static_cast<uint32_t>(sample);
-    const JpegFile file = MakeJpeg(40 + 3 * side, 170 - 2 * side, options[sample % 4]);
+    const JpegFile file = MakeJpeg(64 + 3 * side, 170 - 2 * side, options[sample % 4]);
     for (Spec spec : {kRandomCrop, kCenterCrop}) {
       spec.interpolation = static_cast<base::Interpolation>(sample / 4 % base::kInterpolations);
       const std::vector<std::byte> place = Decode(file, Placed(spec), sample);
@@ -92,10 +92,10 @@ TEST_F(PlaceTest, GivesTheRowThatIsDecodedHere) {
 }
 
 TEST_F(PlaceTest, HoldsPixelsOfWhatTheEnginesDoNotTake) {
-  JpegFile tall = MakeJpeg(17, 15, {});
+  const JpegFile small = MakeJpeg(80, 30, {});
   for (const JpegFile& file :
-       {MakeJpeg(60, 50, {.progressive = true}), MakeJpeg(60, 50, {.components = 1}),
-        MakeJpeg(60, 50, {.components = 4}), MakeJpeg(60, 50, {.horizontal = 4}), tall}) {
+       {MakeJpeg(90, 80, {.progressive = true}), MakeJpeg(90, 80, {.components = 1}),
+        MakeJpeg(90, 80, {.components = 4}), MakeJpeg(90, 80, {.horizontal = 4}), small}) {
     const std::vector<std::byte> place = Decode(file, Placed(kRandomCrop), 3);
     ASSERT_EQ(fault_, Fault::kNone);
     EXPECT_EQ(NoteIn(place).holds, RowHolds::kPixels);
@@ -115,8 +115,8 @@ TEST_F(PlaceTest, HoldsPixelsOfAFileThatIsLargerThanThePlace) {
 }
 
 TEST_F(PlaceTest, HoldsNothingElse) {
-  const JpegFile file = MakeJpeg(60, 50, {});
-  for (const JpegFile& each : {file, MakeJpeg(60, 50, {.progressive = true})}) {
+  const JpegFile file = MakeJpeg(90, 80, {});
+  for (const JpegFile& each : {file, MakeJpeg(90, 80, {.progressive = true})}) {
     const std::vector<std::byte> place = Decode(each, Placed(kRandomCrop), 3);
     const RowNote note = NoteIn(place);
     const auto rest = std::span(place).subspan(note.bytes, place.size() - note.bytes - sizeof note);
@@ -125,7 +125,7 @@ TEST_F(PlaceTest, HoldsNothingElse) {
 }
 
 TEST_F(PlaceTest, AFileHasTheFaultThatItHasAnyway) {
-  JpegFile file = MakeJpeg(60, 50, {});
+  JpegFile file = MakeJpeg(90, 80, {});
   file.resize(file.size() - 2);
   Decode(file, kRandomCrop, 3);
   const Fault alone = fault_;
@@ -135,7 +135,7 @@ TEST_F(PlaceTest, AFileHasTheFaultThatItHasAnyway) {
 }
 
 TEST_F(PlaceTest, WhatFollowsTheEndOfAnImageIsLeftOut) {
-  JpegFile file = MakeJpeg(60, 50, {});
+  JpegFile file = MakeJpeg(90, 80, {});
   const size_t bytes = file.size();
   file.resize(bytes + 1000, std::byte{0x41});
   EXPECT_EQ(NoteIn(Decode(file, Placed(kRandomCrop), 3)).bytes, bytes);

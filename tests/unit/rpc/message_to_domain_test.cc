@@ -142,21 +142,6 @@ INSTANTIATE_TEST_SUITE_P(
                    "resize"},
         BadRequest{"CanvasOfACrop", [](auto& r) { Image(r).set_canvas(true); },
                    "canvas: wanted true for whole images only"},
-        BadRequest{"UndecodedWithoutAShare",
-                   [](auto& r) { Image(r).mutable_undecoded()->set_place_bytes(1 << 18); },
-                   "undecoded.share: wanted above 0, up to 1, got 0"},
-        BadRequest{"UndecodedWithAShareThatIsNoNumber",
-                   [](auto& r) { Image(r).mutable_undecoded()->set_share(kNan); },
-                   "undecoded.share"},
-        BadRequest{"UndecodedWithoutAPlace",
-                   [](auto& r) { Image(r).mutable_undecoded()->set_share(1); },
-                   "undecoded.place_bytes is missing"},
-        BadRequest{"UndecodedByNobody",
-                   [](auto& r) {
-                     Image(r).mutable_undecoded()->set_share(1);
-                     Image(r).mutable_undecoded()->set_place_bytes(1 << 18);
-                   },
-                   "undecoded.decoder: wanted 1 to 128 bytes, got 0"},
         BadRequest{"TargetWithoutAKind",
                    [](auto& r) { r.mutable_feed()->add_fields()->mutable_target(); },
                    "kind is missing"},

@@ -140,5 +140,41 @@ TEST(RecipeToDomainTest, LanczosIsForResizingOnly) {
   EXPECT_THAT(Refusal(recipe), HasSubstr("interpolation"));
 }
 
+// ---- Rows that the client decodes ----
+
+v1::Undecoded HalfOfTheRows() {
+  v1::Undecoded undecoded;
+  undecoded.set_place_bytes(1 << 18);
+  undecoded.set_share(0.5);
+  undecoded.set_decoder("nvJPEG 13");
+  return undecoded;
+}
+
+TEST(UndecodedToDomainTest, AShareIsAPartOfAllNumbersAndDecodersDiffer) {
+  v1::Undecoded undecoded = HalfOfTheRows();
+  const decode::Undecoded half = UndecodedFrom(undecoded).value();
+  EXPECT_EQ(half.place_bytes, 1u << 18);
+  EXPECT_EQ(half.share, 1u << 31);
+  undecoded.set_share(1);
+  undecoded.set_decoder("nvJPEG 12");
+  EXPECT_EQ(UndecodedFrom(undecoded)->share, UINT32_MAX);
+  EXPECT_NE(UndecodedFrom(undecoded)->decoder, half.decoder);
+}
+
+TEST(UndecodedToDomainTest, WhatIsMissingOrImpossibleIsNamed) {
+  const auto refusal = [](auto change) {
+    v1::Undecoded undecoded = HalfOfTheRows();
+    change(undecoded);
+    return std::string(UndecodedFrom(undecoded).status().message());
+  };
+  EXPECT_THAT(refusal([](auto& u) { u.set_share(0); }), HasSubstr("share: wanted above 0"));
+  EXPECT_THAT(refusal([](auto& u) { u.set_share(1.5); }), HasSubstr("got 1.5"));
+  EXPECT_THAT(refusal([](auto& u) { u.set_share(std::numeric_limits<double>::quiet_NaN()); }),
+              HasSubstr("undecoded.share"));
+  EXPECT_THAT(refusal([](auto& u) { u.set_place_bytes(0); }), HasSubstr("place_bytes is missing"));
+  EXPECT_THAT(refusal([](auto& u) { u.set_decoder(""); }), HasSubstr("1 to 128 bytes, got 0"));
+  EXPECT_THAT(refusal([](auto& u) { u.set_decoder(std::string(129, 'x')); }), HasSubstr("got 129"));
+}
+
 }  // namespace
 }  // namespace penstock::rpc
