@@ -123,6 +123,9 @@ def compare(program, operation, images):
     return compared, problems
 
 
+LEAST_RATIO = 1.1  # of Pillow's times
+
+
 def bench(path):
     """Prints a table: the shortest of 30 times on one photograph. Returns the operations that are too slow."""
     photograph = next(iter(photographs(1)))[1].resize((500, 375))
@@ -133,10 +136,10 @@ def bench(path):
             call = reference(operation)
             if call is None:
                 continue
-            _, here = program.apply(operation, photograph, *parameters)
-            there = augmenting.shortest_time(lambda: call(photograph, *parameters), rounds=30)
+            here, there = augmenting.compared(lambda: program.apply(operation, photograph, *parameters)[1],
+                                              lambda: call(photograph, *parameters), LEAST_RATIO)
             print(f"{operation:<14} {str(parameters):<20} {here * 1e3:>9.3f} {there * 1e3:>12.3f} {there / here:>6.1f}")
-            if there < 1.1 * here:
+            if there < LEAST_RATIO * here:
                 slow.append(operation)
     return slow
 

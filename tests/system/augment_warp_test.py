@@ -199,8 +199,8 @@ def bench(path):
         print(f"{mode + ', operation':<24} {'here (ms)':>10} {'Pillow (ms)':>12} {'ratio':>7}")
         with augmenting.Program(path, rounds=30) as program:
             for name, case in bench_cases(photograph):
-                _, here = program.apply(case.operation, photograph, *case.parameters)
-                there = augmenting.shortest_time(case.wanted, rounds=30)
+                here, there = augmenting.compared(
+                    lambda c=case: program.apply(c.operation, photograph, *c.parameters)[1], case.wanted, ratio_limit(name))
                 print(f"{name:<24} {here * 1e3:>10.3f} {there * 1e3:>12.3f} {there / here:>7.1f}")
                 if there < ratio_limit(name) * here:
                     slow.append(f"{mode} {name}")

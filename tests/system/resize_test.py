@@ -118,8 +118,9 @@ def bench(path, kernels):
             for size in ((224, 224), (1000, 750), (50, 37)):
                 for number, word in enumerate(INTERPOLATIONS):
                     case = Case(number, size, (0, 0, 500, 375), kernels=kernels)
-                    _, here = program.apply("resize", photograph, *case.parameters())
-                    there = augmenting.shortest_time(lambda n=number, s=size: photograph.resize(s, n), rounds=30)
+                    here, there = augmenting.compared(
+                        lambda c=case: program.apply("resize", photograph, *c.parameters())[1],
+                        lambda n=number, s=size: photograph.resize(s, n), ratio_limit(word))
                     name = f"{size[0]} × {size[1]} {word}"
                     print(f"{name:<24} {here * 1e3:>10.3f} {there * 1e3:>12.3f} {there / here:>7.1f}")
                     if there < ratio_limit(word) * here:

@@ -1,5 +1,6 @@
 """Runs penstock-augment-image, for tests that compare with Pillow. tests/support/augment/augment_image.cc describes
 requests and answers."""
+import math
 import random
 import subprocess
 import time
@@ -68,6 +69,21 @@ def difference(found, wanted):
         return None
     most = max(abs(a - b) for a, b in pairs)
     return f"{len(pairs)} of {len(found.tobytes())} bytes differ, by up to {most}, for example {pairs[0]}"
+
+
+MOST_TRIES = 8
+
+
+def compared(ours, theirs, limit):
+    """Returns the shortest times of both sides, in seconds. `ours` returns the shortest of some rounds; `theirs` is called
+    as often. While theirs is less than `limit` times ours, both are measured again, up to MOST_TRIES times: a busy machine
+    slows one side alone."""
+    here = there = math.inf
+    for _ in range(MOST_TRIES):
+        here, there = min(here, ours()), min(there, shortest_time(theirs, rounds=30))
+        if there >= limit * here:
+            break
+    return here, there
 
 
 def shortest_time(call, rounds):
