@@ -121,6 +121,9 @@ def _add_bench(commands):
     instead.add_argument("--cases", metavar="NAME,…", help="compare Python datasets instead: all, or some of tiny, photos, "
                          "native, arrays, handoff, overhead, start, memory, sharing; only photos and native need --data")
     against.add_argument("--compile", action="store_true", help="with --train: compile the model by torch.compile")
+    against.add_argument("--decode", choices=["cpu", "gpu", "auto"], nargs="+", default=["cpu"],
+                         help="with --train: where Penstock decodes (default: cpu); several are compared")
+    against.add_argument("--gpu-share", type=float, metavar="SHARE", help="with --decode gpu: of the samples, those that the GPU decodes")
     against.add_argument("--quick", action="store_true", help="with --cases: few samples, to see that the cases run")
     against.add_argument("--device", help="where batches go: cpu or cuda (default: cpu; with --train cuda if there is a GPU)")
     against.add_argument("--batch-size", type=int,
@@ -129,7 +132,7 @@ def _add_bench(commands):
     against.add_argument("--seconds", type=float, default=8, help="seconds for each run (default: 8)")
     against.add_argument("--runs", type=int, default=3, help="runs of each loader, alternating (default: 3)")
     against.add_argument("--workers", type=int, nargs="+",
-                         help="numbers of DataLoader workers to try (default: a few near the number of cores); with --cases "
+                         help="numbers of DataLoader workers to try (default: a few near the number of cores); with --train 0 leaves it out; with --cases "
                          "the number of both (default: 2); with --against dali the number of Penstock's workers and of DALI's "
                          "threads (default: the number of cores)")
     against.add_argument("--json", metavar="FILE", help="write the figures to FILE")

@@ -1,10 +1,14 @@
 """The base of all loaders: one consumer of one feed, epoch after epoch, with a state."""
+import contextlib
 import copy
 import weakref
 from dataclasses import replace
 
 from . import _feed, _opening
 from . import _penstock as native
+from ._decoding import Decoding
+from ._gpu_share import GpuShare, rate_of
+from ._iterator import EpochIterator
 from ._lengths import batches
 from ._patience import Opening, while_gone
 from ._sampling import BatchSampler, Sampler
@@ -28,6 +32,7 @@ class LoaderBase:
 
     def __init__(self, settings, sampling=None):
         self._settings = settings
+        self._gpu_share = GpuShare(settings.decoding)
         self._sampling = sampling  # Sampler or BatchSampler of _sampling; None: the daemon's own order
         self._forget()
         self._goal = native.State()  # where to begin; None: at the session's position
@@ -46,9 +51,14 @@ class LoaderBase:
         self._turn = Turn()  # of the thread that takes a batch or moves the loader
         self._order = None  # this epoch's, with sampling
         self._at_end = False  # the last batch taken was its epoch's last
+        self._gpu_share.forget()
         self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
 
     # Overridden by a framework's loader.
+
+    def _synchronize(self):
+        """Waits for what the loop has given the session's GPU to do."""
+        raise NotImplementedError
 
     @staticmethod
     def _iterator_of(loader):
@@ -123,7 +133,8 @@ class LoaderBase:
         single = copy.copy(self)
         single._settings = replace(self._settings, batch_size=1, shuffle=False, rank=Rank(0, 1, "of single samples"),
                                    remainder="partial", window=2, device="cpu", delivery="auto", range=None,
-                                   fail_on_bad_sample=True)
+                                   fail_on_bad_sample=True, decoding=Decoding())
+        single._gpu_share = GpuShare(single._settings.decoding)
         single._go(0, 0)
         return single._sample
 
@@ -149,7 +160,7 @@ class LoaderBase:
 
     def state_dict(self):
         state = self._at
-        return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}}
+        return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}, **self._gpu_share.in_state()}
 
     @in_turn
     def load_state_dict(self, state_dict):
@@ -167,8 +178,9 @@ class LoaderBase:
             except TypeError:
                 raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, not a number as "
                                       "state_dict() returns it") from None
+        share = self._gpu_share.of_state(state_dict)
         self._end_session()
-        self._goal = state
+        self._gpu_share.value, self._goal = share, state
         self._begun = False
 
     def _next_epoch(self):
@@ -214,6 +226,8 @@ class LoaderBase:
 
     def _next(self):
         """(batch, whether it is its epoch's last), or None if this rank has none left."""
+        if self._goal is None and self._gpu_share.is_due(self._synchronize):
+            self._choose()
         if self._goal is not None and not self._opening(self._begin):
             self._go(self._at.epoch + 1, 0)
             return None
@@ -222,9 +236,21 @@ class LoaderBase:
             taken = self._taken()
         self._at_end = taken is not None and taken[1]
         self._begun = taken is not None and not taken[1]
+        self._gpu_share.note_given()
         if taken is not None and not self._settings.fail_on_bad_sample:
             self._substitutes.look(self._session, self._client, self._settings.dataset, taken[1])
         return taken
+
+    def _choose(self):
+        """Chooses the share that the GPU decodes. If it decodes any, a session is opened with it."""
+        if self._gpu_share.choose(self._session.stats(), self._settings.batch_size, self._rate_of_engines):
+            self._end_session()
+            self._goal.fingerprint = 0
+
+    def _rate_of_engines(self):
+        with contextlib.closing(self._connected().open(self._options(1.0))) as session:
+            take = self._taker(session)
+            return rate_of(lambda: take() is not None, self._settings.batch_size)
 
     def _begin(self):
         """Opens a session. False if this rank has no batch left in the epoch."""
@@ -278,14 +304,19 @@ class LoaderBase:
         self._end_session()
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
-        given_by = None if self._sampling is None else self._sampling.given_by
-        options = _feed.options_of(self._settings, self._at, self._open_device(), self._order, given_by, self._stored._targets)
-        self._session = self._connected().open(options)
-        self._keying = (self._order is not None or self._stored.kind == "mixture", given_by)
+        self._session = self._gpu_share.opened(lambda share: self._connected().open(self._options(share)), bool(self._at.fingerprint))
+        self._keying = (self._order is not None or self._stored.kind == "mixture", self._given_by)
         self._effects = _feed.effects_of(self._settings, self._session, self._keying, len(self._stored.classes))
         self._take = self._taker(self._session)
         self._goal = None
         self._served = True
+
+    def _options(self, gpu_share):
+        return _feed.options_of(self._settings, self._at, self._open_device(), self._order, self._given_by, self._stored._targets, gpu_share)
+
+    @property
+    def _given_by(self):
+        return None if self._sampling is None else self._sampling.given_by
 
     def _end_session(self):
         self._end_epoch()
@@ -339,41 +370,3 @@ class LoaderBase:
         return (f"<{type(self).__module__}.{type(self).__name__} of {settings.dataset!r}: batches of "
                 f"{settings.batch_size}, rank {settings.rank}, {settings.remainder} last batch, {settings.dtype} "
                 f"{settings.layout} on {where}, epoch {self.epoch}>")
-
-
-class EpochIterator:
-    """One pass over the rest of an epoch."""
-
-    def __init__(self, loader):
-        self._loader = loader
-        self._turn = loader._turn
-        self._ended = None  # why it has no more batches, other than the epoch's end
-        self._done = False
-
-    def end(self, why):
-        self._ended = why
-
-    def __iter__(self):
-        return self
-
-    def __len__(self):
-        return len(self._loader)
-
-    def __next__(self):
-        return self._loader._give(self.take())
-
-    @in_turn
-    def take(self):
-        """The next batch, before the loader's `_give`."""
-        if self._done:
-            if self._ended is None:
-                self._loader._end_epoch()
-            raise StopIteration
-        if self._ended is not None:
-            raise Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")
-        taken = self._loader._next()
-        if taken is None:
-            self._done = True
-            raise StopIteration
-        batch, self._done = taken
-        return batch

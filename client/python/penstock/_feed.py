@@ -4,6 +4,7 @@ import sys
 
 from . import _penstock as native
 from . import _targets
+from ._decoding import nvjpeg_path
 from ._say import say_once
 from ._where import is_path
 from .errors import InvalidArgument, NotFound
@@ -142,9 +143,9 @@ def _classes_of(settings, session, classes):
     return wanted or classes
 
 
-def options_of(settings, state, device, order=None, given_by=None, targets=()):
+def options_of(settings, state, device, order=None, given_by=None, targets=(), gpu_share=0.0):
     """`order`: the samples of one epoch, as uint64; None: the daemon's own order. `given_by`: the rank that it is for. `targets`: what
-    the dataset says of its fields (_targets.py)."""
+    the dataset says of its fields (_targets.py). `gpu_share`: of the samples that the GPU's engines can take, those that they decode."""
     options = native.SessionOptions()
     options.dataset = settings.dataset
     options.batch_size = settings.batch_size
@@ -169,6 +170,8 @@ def options_of(settings, state, device, order=None, given_by=None, targets=()):
     options.fields = [_request_of(field, targets) for field in settings.fields]
     options.name = settings.name
     options.device = "host" if device == "cpu" else device
+    if gpu_share:
+        options.gpu_decoding = native.GpuDecoding(share=gpu_share, nvjpeg=nvjpeg_path())
     options.delivery = getattr(native.Delivery, settings.delivery.upper())
     return options
 

@@ -1,9 +1,11 @@
 """A loader's arguments after checking: plain values, so that loaders can be pickled."""
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional, Tuple, Union
 
 from . import ranks, transforms
+from ._decoding import Decoding, decoding_of, obstacle
+from ._say import say_once
 from ._where import where_of
 from ._tensors import IMAGE
 from .errors import InvalidArgument
@@ -45,6 +47,7 @@ class Settings:
     mixes: Tuple[Any, ...] = ()  # (MixUp or CutMix, weight), of which each batch gets one
     image_name: str = IMAGE
     views: Tuple[Tuple[str, transforms.Plan], ...] = ()  # further images of each sample: (name, plan)
+    decoding: Decoding = Decoding()
 
     @property
     def has_effects(self):
@@ -136,7 +139,7 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
          rank: Union[int, ranks.Rank, None] = None, world_size: Optional[int] = None,
          last_batch: Optional[str] = None, prefetch_factor: Optional[int] = None,
          timeout: Union[int, float, None] = 0, reconnect=60.0, address="", name="", delivery="auto",
-         fail_on_bad_sample=False, fields=None, range=None, mix=None, views=None):
+         fail_on_bad_sample=False, fields=None, range=None, mix=None, views=None, decode="cpu", gpu_share=None):
     """Checks every loader's common arguments and returns them as Settings. InvalidArgument names the invalid one.
     `usual`: the loader's default dtype and layout."""
     place = ranks.find(rank, world_size)
@@ -157,9 +160,28 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
         address=os.fspath(address or ""), name=str(name), delivery=one_of(delivery, DELIVERIES, "delivery"),
         fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields), range=range_of(range),
         beside=where.beside, of_images=of_images, mixes=mixes,
-        image_name=image_name, views=tuple(views))
+        image_name=image_name, views=tuple(views), decoding=decoding_of(decode, gpu_share, device, place.world_size))
     _check_effects(settings)
-    return settings
+    return _decodable(settings)
+
+
+def given_share(decode, gpu_share, device):
+    """For loaders that cannot tell when a step has ended on the GPU, and so cannot choose."""
+    if decode == "auto" and gpu_share is None and device != "cpu":
+        raise InvalidArgument("decode is 'auto' without gpu_share, which penstock.torch.DataLoader alone can choose; give gpu_share")
+    return gpu_share
+
+
+def _decodable(settings):
+    """The settings, if engines can make their rows; for decode="auto", else those without engines."""
+    why = obstacle(settings) if settings.decoding.share != 0 else None
+    if why is None:
+        return settings
+    if settings.decoding.where == "gpu":
+        raise InvalidArgument(f"decode is 'gpu', but {why}; the GPU makes one image of each sample, by RandomResizedCrop or by Resize "
+                              "and CenterCrop, with or without HorizontalFlip, and delivers it by itself: leave decode out")
+    say_once(f"decode='auto': the workers decode everything, because {why}")
+    return replace(settings, decoding=Decoding("auto", 0.0))
 
 
 def _views_of(transform, views):

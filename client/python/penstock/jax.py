@@ -31,7 +31,7 @@ class Loader(LoaderBase):
     def __init__(self, dataset, batch_size=1, shuffle=False, *, sharding=None, device=None, drop_last=False, timeout=0,
                  prefetch_factor=None, transform=None, dtype=None, layout=None, seed=0, rank=None,
                  world_size=None, last_batch=None, delivery="auto", address="", name="", reconnect=60.0,
-                 fail_on_bad_sample=False, fields=None, sampler=None, range=None):
+                 fail_on_bad_sample=False, fields=None, sampler=None, range=None, decode="cpu", gpu_share=None):
         self._device = _device(sharding, device)
         self._sharding = sharding
         if rank is None and world_size is None and jax.process_count() > 1:
@@ -46,7 +46,8 @@ class Loader(LoaderBase):
             transform=transform, dtype=None if dtype is None else np.dtype(dtype).name, layout=layout, device=_name_of(self._device), rank=rank,
             world_size=world_size, last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout,
             reconnect=reconnect, address=address, name=name, delivery=delivery,
-            fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range), sampling)
+            fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range, decode=decode,
+            gpu_share=_settings.given_share(decode, gpu_share, _name_of(self._device))), sampling)
 
     def _single_samples(self):
         return _no_single_samples

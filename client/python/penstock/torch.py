@@ -43,6 +43,8 @@ class DataLoader(Attributes, LoaderBase):
     `views={"image_1": steps, "image_2": steps}`: several images of each sample, of one read and decode, instead of transform.
     `memory_format=torch.channels_last`: the images' memory has the channels innermost, as that format; their shape stays NCHW.
     `targets="list"`: batches are (list of images, list of dicts), as torchvision's detection models take them.
+    `decode="gpu"`: the GPU's JPEG engines decode, as far as they can; `gpu_share`: a share of those samples; `decode="auto"`
+    chooses it.
     `row_info`: adds "sample_id" and "valid" of each row to the batch as tensors.
     """
 
@@ -59,7 +61,8 @@ class DataLoader(Attributes, LoaderBase):
                  pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
                  reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None, native="auto",
-                 on_error=None, max_batch_bytes=None, memory_format=None, mix=None, views=None, targets=None):
+                 on_error=None, max_batch_bytes=None, memory_format=None, mix=None, views=None, targets=None, decode="cpu",
+                 gpu_share=None):
         _refuse_python_only(key=key, native=None if native == "auto" else native, on_error=on_error, max_batch_bytes=max_batch_bytes)
         _refuse(worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context)
         explain(num_workers=num_workers, pin_memory=pin_memory, pin_memory_device=pin_memory_device,
@@ -75,7 +78,7 @@ class DataLoader(Attributes, LoaderBase):
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
             last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
             address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields,
-            range=range, mix=mix, views=views), sampling)
+            range=range, mix=mix, views=views, decode=decode, gpu_share=gpu_share), sampling)
         self.collate_fn = collate_fn
         self._given_sampler, self._given_batch_sampler = sampler, batch_sampler
         self._row_info = bool(row_info)
@@ -101,6 +104,9 @@ class DataLoader(Attributes, LoaderBase):
     def _sample(self, sample_id):
         self._collate, self._row_info, self._target_names = None, False, None
         return super()._sample(sample_id)
+
+    def _synchronize(self):
+        torch.cuda.current_stream(self._session.device).synchronize()
 
     def _open_device(self):
         device = self._settings.device

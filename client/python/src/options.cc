@@ -160,6 +160,15 @@ void BindTargets(nb::module_& module) {
 }
 
 void BindStructs(nb::module_& module) {
+  nb::class_<GpuDecoding>(module, "GpuDecoding", "Decoding on this process's GPU.")
+      .def(
+          "__init__",
+          [](GpuDecoding* decoding, double share, const std::string& nvjpeg) {
+            new (decoding) GpuDecoding{.share = share, .nvjpeg = nvjpeg};
+          },
+          nb::arg("share"), nb::arg("nvjpeg") = "")
+      .def_ro("share", &GpuDecoding::share)
+      .def_ro("nvjpeg", &GpuDecoding::nvjpeg);
   nb::class_<RandomResizedCrop>(module, "RandomResizedCrop")
       .def(nb::init<>())
       .def_rw("height", &RandomResizedCrop::height)
@@ -284,6 +293,7 @@ void BindSessionOptions(nb::module_& module) {
       .def_rw("fields", &SessionOptions::fields)
       .def_rw("python", &SessionOptions::python)
       .def_rw("name", &SessionOptions::name)
+      .def_rw("gpu_decoding", &SessionOptions::gpu_decoding)
       .def_rw("device", &SessionOptions::device)
       .def_rw("delivery", &SessionOptions::delivery)
       .def_rw("handle", &SessionOptions::handle)

@@ -95,6 +95,7 @@ nb::dict ToDict(HeldSession& held) {
   values["batches_ready"] = stats.batches_ready;
   values["waited_seconds"] = stats.waited_seconds;
   values["busy_seconds"] = stats.busy_seconds;
+  values["rows_replaced"] = stats.rows_replaced;
   values["daemon_answered"] = stats.daemon_answered;
   values["batches_ahead"] = stats.batches_ahead;
   values["samples_decoded"] = stats.samples_decoded;

@@ -58,18 +58,21 @@ def _complete(arguments, has_gpu):
 def _measured(arguments, ranks):
     from . import feeds, loop
     synthetic = feeds.synthetic(arguments, ranks.device)
-    penstock, loader = feeds.penstock(arguments, ranks.device)
-    with contextlib.closing(loader):
+    loaders = [feeds.loader_of(arguments, ranks.device, decode) for decode in arguments.decode]
+    with contextlib.ExitStack() as open_loaders:
+        for loader in loaders:
+            open_loaders.enter_context(contextlib.closing(loader))
         model, source = loop.model_of(arguments.train, arguments.classes)
         rounds = _Rounds(loop.Loop(model, ranks, arguments.compile), ranks, arguments)
         rounds.once(synthetic)  # the GPU's algorithms are chosen, and the model is compiled
         others, tried = _dataloader(arguments, ranks, rounds)
-        found = rounds.alternating([synthetic, penstock, *others])
-        verdict = loader.stats()["verdict"]
+        ours = [feeds.of_loader(loader, decode) for loader, decode in zip(loaders, arguments.decode)]
+        found = rounds.alternating([synthetic, *ours, *others])
+        stats = {feed.name: loader.stats() for feed, loader in zip(ours, loaders)}
     medians = {name: statistics.median(each) for name, each in found.items()}
     return {"model": arguments.train, "model_source": source, "machine": reports.machine_of(ranks), "ranks": ranks.count,
             "batch_size": arguments.batch_size, "size": arguments.size, "compiled": arguments.compile,
-            "dataloader_workers_tried": tried, "verdict": verdict, "limit": reports.LIMITS[arguments.train],
+            "dataloader_workers_tried": tried, "stats": stats, "limit": reports.LIMITS[arguments.train],
             "feeds": {name: {"images_per_second": each, "median": medians[name], "ratio": medians[name] / medians["synthetic"]}
                       for name, each in found.items()}}
 
@@ -78,6 +81,8 @@ def _dataloader(arguments, ranks, rounds):
     """([torch's DataLoader with the number of workers that was fastest], the result of each number)"""
     from . import feeds
     count = max(1, machine.cores() // ranks.on_node)
+    if arguments.workers == [0]:
+        return [], {}
     candidates = arguments.workers or sorted({min(count, 16), max(1, count // 2)})
     try:
         loaders = {workers: feeds.dataloader(arguments, ranks.device, workers) for workers in candidates}

@@ -28,23 +28,26 @@ def synthetic(asked, device):
     return Feed("synthetic", batches, 0)
 
 
-def penstock(asked, device):
-    """(the feed, its loader). A daemon starts as it does for any program: by itself, with its default settings."""
+def loader_of(asked, device, decode):
+    """Penstock's. A daemon starts as it does for any program: by itself, with its default settings."""
     import penstock
     import penstock.torch
     loader = penstock.torch.DataLoader(
         asked.data, asked.batch_size, shuffle=True, drop_last=True, device=device, dtype="bfloat16",
-        memory_format=torch.channels_last,
+        memory_format=torch.channels_last, decode=decode, gpu_share=None if decode == "cpu" else asked.gpu_share,
         transform=[penstock.RandomResizedCrop(asked.size), penstock.HorizontalFlip(), penstock.Normalize(MEAN, STD)])
     if len(loader) == 0:
         raise SystemExit(f"penstock: {asked.data} has too few photographs for one batch: got {len(loader.dataset)}, expected "
                          f"{asked.batch_size} for each rank; give a smaller --batch-size, or more photographs")
+    return loader
 
+
+def of_loader(loader, decode):
     def batches():
         while True:
             yield from loader
 
-    return Feed("Penstock", batches, 4), loader
+    return Feed("Penstock" if decode == "cpu" else f"Penstock, decode={decode!r}", batches, 4)
 
 
 def dataloader(asked, device, workers):

@@ -36,5 +36,7 @@ def show(report):
         holds = "holds" if feed["ratio"] >= limit else "does not hold"
         each = " ".join(f"{rate:.5g}" for rate in feed["images_per_second"])
         print(f"{name:{width}} {each:>30} {feed['median']:9.5g} {feed['ratio']:6.3f}"
-              + (f"  ≥ {limit} {holds}" if name == "Penstock" else ""))
-    print(f"The limit is for one H200 and 16 cores. Penstock's verdict: {report['verdict']}")
+              + (f"  ≥ {limit} {holds}" if name.startswith("Penstock") else ""))
+    print("The limit is for one H200 and 16 cores.")
+    for name, stats in report["stats"].items():
+        print(f"{name}: {stats['verdict']}")
