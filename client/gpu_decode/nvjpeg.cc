@@ -65,7 +65,7 @@ absl::StatusOr<nvjpeg::Calls> ReadCalls(void* library) {
   reader.Read("nvjpegJpegStateDestroy", calls.destroy_state);
   reader.Read("nvjpegJpegStreamCreate", calls.create_bitstream);
   reader.Read("nvjpegJpegStreamDestroy", calls.destroy_bitstream);
-  reader.Read("nvjpegJpegStreamParse", calls.parse);
+  reader.Read("nvjpegJpegStreamParseHeader", calls.parse_header);
   reader.Read("nvjpegJpegStreamGetFrameDimensions", calls.frame_dimensions);
   reader.Read("nvjpegDecodeBatchedSupported", calls.batched_supported);
   reader.Read("nvjpegDecodeBatchedInitialize", calls.initialize_batched);

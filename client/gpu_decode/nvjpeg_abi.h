@@ -53,8 +53,7 @@ struct Calls {
   Code (*destroy_state)(State state);
   Code (*create_bitstream)(Handle handle, Bitstream* bitstream);
   Code (*destroy_bitstream)(Bitstream bitstream);
-  Code (*parse)(Handle handle, const unsigned char* data, size_t bytes, int keep_metadata,
-                int keep_stream, Bitstream bitstream);
+  Code (*parse_header)(Handle handle, const unsigned char* data, size_t bytes, Bitstream bitstream);
   Code (*frame_dimensions)(Bitstream bitstream, unsigned int* width, unsigned int* height);
   Code (*batched_supported)(Handle handle, Bitstream bitstream, int* unsupported);  // 0: supported
   Code (*initialize_batched)(Handle handle, State state, int images, int max_cpu_threads,

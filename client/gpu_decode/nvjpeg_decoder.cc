@@ -72,10 +72,8 @@ absl::Status NvjpegDecoder::Restart() {
 std::string NvjpegDecoder::Objection(std::span<const std::byte> file, const ImageSize& size) {
   const nvjpeg::Calls& calls = library_.calls;
   if (file.empty()) return "the file is empty";
-  // The whole stream instead of its header alone, because damaged streams make the engines' whole
-  // call fail (as DALI does: github.com/NVIDIA/DALI/pull/3113).
-  if (const nvjpeg::Code code = calls.parse(handle_, Bytes(file), file.size(), 0, 0, bitstream_)) {
-    return absl::StrCat("nvJPEG cannot parse it: ", nvjpeg::ToText(code));
+  if (const nvjpeg::Code code = calls.parse_header(handle_, Bytes(file), file.size(), bitstream_)) {
+    return absl::StrCat("nvJPEG cannot parse its header: ", nvjpeg::ToText(code));
   }
   unsigned int width = 0, height = 0;
   if (const nvjpeg::Code code = calls.frame_dimensions(bitstream_, &width, &height)) {

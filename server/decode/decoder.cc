@@ -164,6 +164,10 @@ Fault Decoder::State::FillPlace(std::span<const std::byte> file, const Spec& spe
                                 const DrawKey& key, std::span<std::byte> place) {
   const bool is_plain_jpeg = reader == &jpeg;  // neither turned nor kept as pixels
   std::optional<shm::RowNote> note = is_plain_jpeg ? MakeNote(file, spec, key) : std::nullopt;
+  if (note && !jpeg.CheckWhole()) {
+    note.reset();
+    if (const Fault fault = jpeg.ReadHeader(file); fault != Fault::kNone) return fault;
+  }
   if (note) {
     std::ranges::copy(file.first(note->bytes), place.begin());
   } else {

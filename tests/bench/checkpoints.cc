@@ -115,13 +115,13 @@ class CheckpointBench {
 
   // Replaces what an ordinary decode left by an empty list of those places.
   bool BeginExactly(size_t photograph, decode::CheckpointRoom& room) {
-    const uint32_t sum = base::Crc32cOfThirds(file(photograph));
-    const auto scan_bytes = decode::Checkpoints::ScanBytesOf(room.room.first(room.bytes), sum);
+    const uint64_t sum = base::Hash(file(photograph));
+    const auto scan = decode::Checkpoints::ScanOf(room.room.first(room.bytes), sum);
     const auto grid = bare_.GridOf(file(photograph), spec_, KeyOf(photograph, kMeasuredEpoch));
-    if (!scan_bytes || !grid) return false;
+    if (!scan || !grid) return false;
     decode::Checkpoints points;
     const uint32_t first = grid->first == 0 ? grid->per_row : grid->first;
-    points.BeginOn({sum, *scan_bytes, grid->mcus, grid->components}, {first, grid->per_row});
+    points.BeginOn({sum, scan->bytes, grid->mcus, grid->components}, {first, grid->per_row});
     room.bytes = points.Write(room.room);
     room.changed = true;
     return true;

@@ -18,8 +18,10 @@ struct Header {
   uint16_t first, spacing;
   uint16_t points;
   uint8_t low_bits[2];  // of the Rice codes of positions, and of coefficients
+  uint8_t whole;        // 1: see NoteWhole
+  uint8_t unused;
 };
-static_assert(sizeof(Header) == 20);
+static_assert(sizeof(Header) == 24);
 
 // What a point takes, without its coefficients and for each of them; measured with ImageNet's
 // photographs. Points that find no room are left out.
@@ -36,7 +38,8 @@ constexpr uint64_t kMostDistance = uint64_t{1} << 28;
 
 // `bytes`: with a header.
 uint64_t SumOf(uint64_t file_sum, std::span<const std::byte> bytes) {
-  const std::array sums = {file_sum, base::Hash(bytes.subspan(sizeof(Header::sum)))};
+  constexpr uint64_t kVersion = 2;  // of the header; sums of others do not match
+  const std::array sums = {kVersion, file_sum, base::Hash(bytes.subspan(sizeof(Header::sum)))};
   return base::Hash(std::as_bytes(std::span(sums)));
 }
 
@@ -51,10 +54,11 @@ std::optional<Header> ReadHeader(std::span<const std::byte> bytes, uint64_t file
 
 }  // namespace
 
-std::optional<uint64_t> Checkpoints::ScanBytesOf(std::span<const std::byte> bytes,
-                                                 uint64_t file_sum) {
+std::optional<Checkpoints::KnownScan> Checkpoints::ScanOf(std::span<const std::byte> bytes,
+                                                          uint64_t file_sum) {
   const std::optional<Header> header = ReadHeader(bytes, file_sum);
-  return header ? std::optional<uint64_t>(header->scan_bytes) : std::nullopt;
+  if (!header) return std::nullopt;
+  return KnownScan{header->scan_bytes, header->whole == 1};
 }
 
 void Checkpoints::Begin(const BaselineScan& scan, std::span<const std::byte> bytes, size_t room) {
@@ -64,6 +68,7 @@ void Checkpoints::Begin(const BaselineScan& scan, std::span<const std::byte> byt
     BeginOn(scan, {.first = spacing, .spacing = spacing});
   }
   taken_ = points_.size();
+  took_whole_ = whole_;
 }
 
 void Checkpoints::BeginOn(const BaselineScan& scan, const Grid& grid) {
@@ -71,6 +76,7 @@ void Checkpoints::BeginOn(const BaselineScan& scan, const Grid& grid) {
   grid_ = grid;
   points_.clear();
   taken_ = 0;
+  whole_ = took_whole_ = false;
 }
 
 uint32_t Checkpoints::SpacingFor(size_t room) const {
@@ -102,6 +108,7 @@ bool Checkpoints::Take(std::span<const std::byte> bytes) {
     if (!possible || !codes.ok()) return false;
     points_.push_back(point);
   }
+  whole_ = header->whole == 1;
   return true;
 }
 
@@ -169,11 +176,13 @@ size_t Checkpoints::Write(std::span<std::byte> into) const {
                    .first = static_cast<uint16_t>(grid_.first),
                    .spacing = static_cast<uint16_t>(grid_.spacing),
                    .points = 0,
-                   .low_bits = {}};
+                   .low_bits = {},
+                   .whole = whole_,
+                   .unused = 0};
   ChooseLowBits(header.low_bits);
   const size_t bytes =
       sizeof header + WritePoints(into.subspan(sizeof header), header.low_bits, header.points);
-  if (header.points <= taken_ && taken_ > 0) return 0;
+  if (header.points <= taken_ && taken_ > 0 && whole_ == took_whole_) return 0;
   std::memcpy(into.data(), &header, sizeof header);
   const uint64_t sum = SumOf(scan_.file_sum, into.first(bytes));
   std::memcpy(into.data(), &sum, sizeof sum);

@@ -43,8 +43,12 @@ class Checkpoints {
   };
   void BeginOn(const BaselineScan& scan, const Grid& grid);
 
-  // The scan's size, if `bytes` are of a file with this checksum.
-  static std::optional<uint64_t> ScanBytesOf(std::span<const std::byte> bytes, uint64_t file_sum);
+  // The scan, if `bytes` are of a file with this checksum.
+  struct KnownScan {
+    uint64_t bytes = 0;
+    bool is_whole = false;  // see NoteWhole
+  };
+  static std::optional<KnownScan> ScanOf(std::span<const std::byte> bytes, uint64_t file_sum);
 
   const Grid& grid() const { return grid_; }
   // The last point at or before this MCU; null if there is none.
@@ -58,9 +62,13 @@ class Checkpoints {
   // it with the one that is known. Returns false if they differ.
   bool Meet(uint32_t mcu, const Checkpoint& point);
 
-  bool has_more() const { return points_.size() > taken_; }  // than Begin took
+  // The scan was read to its end, and is complete and regular.
+  void NoteWhole() { whole_ = true; }
+
+  // Than Begin took.
+  bool has_more() const { return points_.size() > taken_ || whole_ != took_whole_; }
   // Writes as many points as have room. Returns the number of bytes; 0 if there would be no more
-  // points than Begin took, and `into` is then unspecified.
+  // than Begin took, and `into` is then unspecified.
   size_t Write(std::span<std::byte> into) const;
 
  private:
@@ -74,6 +82,7 @@ class Checkpoints {
   Grid grid_;
   std::vector<Checkpoint> points_;
   size_t taken_ = 0;
+  bool whole_ = false, took_whole_ = false;
 };
 
 }  // namespace penstock::decode

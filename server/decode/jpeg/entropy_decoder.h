@@ -44,6 +44,10 @@ class EntropyDecoder {
   // Call it before any MCU is decoded. **Requires**: `points` outlives the decompression.
   void UsePoints(Checkpoints* points);
 
+  // Reads all that is left of the scan's `mcus`, from the last point on. Returns whether the scan
+  // has them all, follows the standard, and ends behind them.
+  bool ReadToEnd(uint32_t mcus) { return Reach(mcus) && bytes_.IsAtEnd(); }
+
   bool has_taken_over() const { return taken_over_; }
 
   // Whether it gave up (through JpegErrors::GiveUp) since TakeOver.

@@ -16,6 +16,7 @@ class EntropyDecoder {
   void TakeOver(jpeg_decompress_struct&, std::span<const uint8_t>) {}
   void KeepColumns(uint32_t, uint32_t) {}
   void UsePoints(Checkpoints*) {}
+  bool ReadToEnd(uint32_t) { return false; }
   bool has_taken_over() const { return false; }
   bool irregular() const { return false; }
   void LetGo() {}

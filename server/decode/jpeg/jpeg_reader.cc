@@ -76,10 +76,38 @@ Fault JpegReader::Begin(const Box& window) {
 // What earlier checkpoints say of the same file need not be searched for again.
 std::optional<std::span<const uint8_t>> JpegReader::FindScan() const {
   if (room_ != nullptr) {
-    const auto bytes = Checkpoints::ScanBytesOf(room_->room.first(room_->bytes), file_sum_);
-    if (bytes) return source_.ScanOf(*bytes);
+    const auto known = Checkpoints::ScanOf(room_->room.first(room_->bytes), file_sum_);
+    if (known) return source_.ScanOf(known->bytes);
   }
   return source_.CompleteScan();
+}
+
+bool JpegReader::CheckWhole() {
+  if (room_ != nullptr) {
+    file_sum_ = base::Hash(file_);
+    const auto known = Checkpoints::ScanOf(room_->room.first(room_->bytes), file_sum_);
+    if (known && known->is_whole) return Close(), true;
+  }
+  bool is_whole = ReadScan();
+  if (!is_whole && uses_points_ && room_->bytes > 0) {  // perhaps the points are wrong
+    *room_ = {.room = room_->room, .bytes = 0, .changed = true};
+    jpeg_destroy_decompress(&info_);
+    is_whole = errors_.Guard([this] { Create(); }) && ReadScan();
+  }
+  if (is_whole && uses_points_) {
+    points_.NoteWhole();
+    LeavePoints();
+  }
+  Close();
+  return is_whole;
+}
+
+// Without making pixels.
+bool JpegReader::ReadScan() {
+  scan_.reset();
+  if (!jpeg_has_multiple_scans(&info_)) scan_ = FindScan();
+  return scan_ && errors_.Guard([this] { Start(Entropy::kOwn); }) && entropy_.has_taken_over() &&
+         entropy_.ReadToEnd(info_.MCUs_per_row * info_.MCU_rows_in_scan);
 }
 
 // The cost of a single-scan file is known from its size. Each further scan costs as much as the

@@ -50,6 +50,13 @@ class JpegReader : public ImageReader {
   base::Fault ReadRows(std::span<uint8_t* const> rows) override;
   base::Fault End() override;
 
+  // Whether the file is one baseline scan that has all its MCUs and follows the standard from its
+  // first bit to its last: every decoder then gives about the same image, none shows anything else.
+  // Checkpoints remember it. Reads the scan at most once, but makes no pixels. Afterwards, nothing
+  // is open. **Requires**: ReadHeader has succeeded. Builds with PENSTOCK_LIBJPEG_ALONE cannot
+  // tell, and answer false.
+  bool CheckWhole();
+
   // Whether the current or last file was read again by libjpeg alone.
   bool started_over() const { return started_over_; }
 
@@ -63,6 +70,7 @@ class JpegReader : public ImageReader {
 
   void Create();
   void Start(Entropy entropy);
+  bool ReadScan();
   std::optional<std::span<const uint8_t>> FindScan() const;
   void BeginPoints();
   void LeavePoints();

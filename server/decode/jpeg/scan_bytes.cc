@@ -131,12 +131,18 @@ void ScanBytes::Seek(uint64_t position) {
   position_ = position % 8;
 }
 
-bool ScanBytes::Restart(int number) {
+bool ScanBytes::SegmentIsTaken() {
   if (!segment_ends_) Refill(kChunk);  // the marker may come next
-  const bool all_taken = (position_ + 7) / 8 == filled_;
+  return segment_ends_ && (position_ + 7) / 8 == filled_;
+}
+
+bool ScanBytes::IsAtEnd() { return SegmentIsTaken() && rest_.empty(); }
+
+bool ScanBytes::Restart(int number) {
+  const bool taken = SegmentIsTaken();
   const bool in_turn =
       rest_.size() >= 2 && rest_[0] == kMarkerByte && rest_[1] == kFirstRestart + number;
-  if (!segment_ends_ || !all_taken || !in_turn) return false;
+  if (!taken || !in_turn) return false;
   BeginSegment(rest_.subspan(2), kChunk);
   return true;
 }

@@ -38,12 +38,16 @@ class ScanBytes {
   // Moves past the restart marker with this number (0 … 7), which must come next.
   bool Restart(int number);
 
+  // Whether nothing is left but the bits that fill up the scan's last byte.
+  bool IsAtEnd();
+
  private:
   static constexpr size_t kChunk = 8192;
   static constexpr size_t kFirstChunk = 2048;  // after Seek; few bytes may be needed
   static constexpr size_t kReadAhead = 16;     // how far Bits reads beyond what it has taken
 
   void BeginSegment(std::span<const uint8_t> rest, size_t chunk);
+  bool SegmentIsTaken();
   void Refill(size_t chunk);
   void CountTo(size_t byte);
 

@@ -66,7 +66,7 @@ TEST(NvjpegAbiTest, FunctionsTakeTheParametersOfTheHeader) {
   EXPECT_SAME_SIGNATURE(destroy_state, nvjpegJpegStateDestroy);
   EXPECT_SAME_SIGNATURE(create_bitstream, nvjpegJpegStreamCreate);
   EXPECT_SAME_SIGNATURE(destroy_bitstream, nvjpegJpegStreamDestroy);
-  EXPECT_SAME_SIGNATURE(parse, nvjpegJpegStreamParse);
+  EXPECT_SAME_SIGNATURE(parse_header, nvjpegJpegStreamParseHeader);
   EXPECT_SAME_SIGNATURE(frame_dimensions, nvjpegJpegStreamGetFrameDimensions);
   EXPECT_SAME_SIGNATURE(batched_supported, nvjpegDecodeBatchedSupported);
   EXPECT_SAME_SIGNATURE(initialize_batched, nvjpegDecodeBatchedInitialize);

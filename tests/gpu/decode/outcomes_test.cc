@@ -1,13 +1,17 @@
-// What nvJPEG makes of damaged and unusual files, alone and among intact ones, as tables; and that
-// none of them costs another image its row, or goes unnoticed with another image's pixels.
+// What nvJPEG makes of damaged and unusual files, alone and among intact ones, as tables; that none
+// of them costs another image its row; and that those which a worker would give to it show no other
+// image's pixels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 #include "common/cuda/memory_info.h"
+#include "common/shm/row_note.h"
+#include "server/decode/decoder.h"
 #include "tests/gpu/decode/decoding.h"
 
 namespace penstock::gpu_decode {
@@ -21,6 +25,20 @@ constexpr size_t kIntactFiles = 8;
 
 const char* ToText(RowResult result) {
   return result == RowResult::kOk ? "ok" : result == RowResult::kRefused ? "refused" : "FAILED";
+}
+
+// Whether the daemon's worker gives this file to the GPU.
+bool IsGiven(std::span<const std::byte> file) {
+  constexpr decode::Spec kSpec = {
+      .height = kSide,
+      .width = kSide,
+      .undecoded = {.place_bytes = 1 << 20, .share = UINT32_MAX, .decoder = 1}};
+  decode::Decoder decoder({.max_bytes = 1 << 20, .max_pixels = 1 << 24});
+  std::vector<std::byte> place(RowBytes(kSpec));
+  if (decoder.DecodeRow(file, kSpec, {}, place) != base::Fault::kNone) return false;
+  shm::RowNote note;
+  std::memcpy(&note, place.data() + place.size() - sizeof note, sizeof note);
+  return note.holds == shm::RowHolds::kJpeg;
 }
 
 // Rows of pixels in which nearly every byte is equal.
@@ -117,25 +135,30 @@ void OutcomesTest::Judge(const Photograph& source, const std::vector<uint8_t>& o
   as_photograph.facts.height = height;
   const RowOutcome among = MakeAmongIntact(Thumbnail(as_photograph, kSide));
   ExpectIntactAfter();
-  std::printf("| %s | %s | %s | %s | %.2f | %u of %u | %s |\n", damaged.name.c_str(),
-              ToText(alone.result), ToText(among.result), with_libjpeg ? "decoded" : "refused",
+  const bool is_given = IsGiven(damaged.file);
+  std::printf("| %s | %s | %s | %s | %s | %.2f | %u of %u | %s |\n", damaged.name.c_str(),
+              is_given ? "given" : "kept", ToText(alone.result), ToText(among.result),
+              with_libjpeg ? "decoded" : "refused",
               alone.result == RowResult::kOk && with_libjpeg
                   ? MeanDifference(row, with_libjpeg->pixels)
                   : -1.0,
               stale, height, alone.why.c_str());
   EXPECT_EQ(alone.result == RowResult::kOk, among.result == RowResult::kOk) << damaged.name;
+  if (!is_given) return;
+  EXPECT_EQ(alone.result, RowResult::kOk) << damaged.name;
   EXPECT_EQ(stale, 0u) << damaged.name << ": lines of the image that was decoded before";
 }
 
-TEST_F(OutcomesTest, DamagedFilesCostNoOtherImageAndShowNoOthersPixels) {
+TEST_F(OutcomesTest, DamagedFilesCostNoOtherImageAndThoseGivenShowNoOthersPixels) {
   for (const int sampling : {1, 2}) {
     const testing::JpegOptions options = {.horizontal = sampling, .vertical = sampling};
     Photograph source = {"source", testing::MakeJpeg(500, 376, options, 1), {}};
     source.facts = *testing::ReadFacts(source.file);
     const std::vector<std::byte> other_file = testing::MakeJpeg(500, 376, options, 77);
     std::printf(
-        "\nsampling %d x %d\n| file | alone | among intact | libjpeg | mean difference from "
-        "it | stale lines | why |\n|---|---|---|---|---|---|---|\n",
+        "\nsampling %d x %d\n| file | worker | alone | among intact | libjpeg | mean difference "
+        "from "
+        "it | stale lines | why |\n|---|---|---|---|---|---|---|---|\n",
         sampling, sampling);
     for (const DamagedFile& damaged : testing::MakeDamagedFiles(source.file)) {
       const RowInput before = {.jpeg = testing::WholeImage(other_file, 500, 376)};
@@ -166,16 +189,17 @@ TEST_F(OutcomesTest, WhatThePredicateTakesIsDecodedLikeLibjpegDoes) {
                 ToText(outcome.result), difference, outcome.why.c_str());
     if (verdict != jpeg::EngineVerdict::kTaken) continue;
     EXPECT_EQ(outcome.result, RowResult::kOk) << file.name;
-    EXPECT_LT(difference, 4) << file.name;  // noise with sharp chroma, whose interpolation differs
+    EXPECT_LT(difference, 12) << file.name;  // noise in chroma, which is not interpolated
   }
 }
 
-// PENSTOCK_CYCLES batches (200 unless set) of 64 files, of which one in a hundred is cut.
+// PENSTOCK_CYCLES batches (200 unless set) of 64 files, of which one in a hundred fails.
 TEST_F(OutcomesTest, NothingGrowsAndTheRightRowsFailOverManyBatches) {
   const char* const cycles = std::getenv("PENSTOCK_CYCLES");
   const int batches = cycles != nullptr ? std::atoi(cycles) : 200;
-  std::vector<std::byte> cut = intact_[0].file;
-  cut.resize(cut.size() / 3);
+  const std::vector<DamagedFile> all = testing::MakeDamagedFiles(intact_[0].file);
+  const auto failing = std::ranges::find(all, "no first Huffman table", &DamagedFile::name);
+  ASSERT_NE(failing, all.end());
   std::mt19937 random(1);
   uint64_t bytes = 0, free_bytes = 0;
   for (int batch = 0; batch < batches; ++batch) {
@@ -184,7 +208,7 @@ TEST_F(OutcomesTest, NothingGrowsAndTheRightRowsFailOverManyBatches) {
     for (int i = 0; i < 64; ++i) {
       damaged.push_back(random() % 100 == 0);
       inputs.push_back({.jpeg = Thumbnail(intact_[damaged.back() ? 0 : i % kIntactFiles], kSide)});
-      if (damaged.back()) inputs.back().jpeg.file = cut;
+      if (damaged.back()) inputs.back().jpeg.file = failing->file;
     }
     const std::vector<RowOutcome> outcomes = decoding_->Make(inputs, kSide, kSide);
     for (int i = 0; i < 64; ++i) {

@@ -35,11 +35,18 @@ double SecondsSince(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
+struct RateCase {
+  JpegChroma chroma = JpegChroma::kReplicated;
+  uint32_t chunk = 0;
+  size_t makers = 0;
+};
+
 // A thread's maker, with what it makes.
 struct RateMaker {
-  explicit RateMaker(uint32_t max_chunk) {
+  explicit RateMaker(const RateCase& what) {
     RowMakerOptions options = TestOptions(stream.get());
-    options.max_chunk = max_chunk;
+    options.max_chunk = what.chunk;
+    options.chroma = what.chroma;
     maker = std::make_unique<RowMaker>(Must(RowMaker::Make(options)));
   }
 
@@ -92,10 +99,11 @@ class RatesTest : public ::testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
-  double Measure(size_t count, uint32_t max_chunk) {
+  double Measure(const RateCase& what) {
+    const size_t count = what.makers;
     const uint64_t free_before = Must(cuda::QueryMemory()).free_bytes;
     std::vector<std::unique_ptr<RateMaker>> makers;
-    for (size_t i = 0; i < count; ++i) makers.push_back(std::make_unique<RateMaker>(max_chunk));
+    for (size_t i = 0; i < count; ++i) makers.push_back(std::make_unique<RateMaker>(what));
     RunAll(makers, kWarmUp);
     const auto began = std::chrono::steady_clock::now();
     const double cpu_began = CpuSeconds();
@@ -107,9 +115,10 @@ class RatesTest : public ::testing::Test {
         free_before - Must(cuda::QueryMemory()).free_bytes - std::min(rows_bytes, free_before);
     uint64_t counted = 0;
     for (const auto& maker : makers) counted += maker->maker->bytes_in_use();
-    std::printf("| %zu | %u | %.0f | %.3f | %.0f | %.0f |\n", count, max_chunk, images / seconds,
-                (CpuSeconds() - cpu_began) / images * 1e3, static_cast<double>(counted) / (1 << 20),
-                static_cast<double>(taken) / (1 << 20));
+    std::printf("| %s | %zu | %u | %.0f | %.3f | %.0f | %.0f |\n",
+                what.chroma == JpegChroma::kReplicated ? "replicated" : "interpolated", count,
+                what.chunk, images / seconds, (CpuSeconds() - cpu_began) / images * 1e3,
+                static_cast<double>(counted) / (1 << 20), static_cast<double>(taken) / (1 << 20));
     return images / seconds;
   }
 
@@ -119,10 +128,13 @@ class RatesTest : public ::testing::Test {
 
 TEST_F(RatesTest, FlatOut) {
   std::printf(
-      "| makers | chunk | images/s | CPU ms/image | MiB counted | MiB missing on the device "
-      "|\n|---|---|---|---|---|---|\n");
-  for (const uint32_t max_chunk : {64u, 128u}) {
-    for (const size_t makers : {1, 2}) EXPECT_GT(Measure(makers, max_chunk), 0);
+      "| chroma | makers | chunk | images/s | CPU ms/image | MiB counted | MiB missing on the "
+      "device "
+      "|\n|---|---|---|---|---|---|---|\n");
+  for (const JpegChroma chroma : {JpegChroma::kReplicated, JpegChroma::kInterpolated}) {
+    for (const uint32_t chunk : {32u, 64u, 128u}) {
+      for (const size_t makers : {1, 2, 3}) EXPECT_GT(Measure({chroma, chunk, makers}), 0);
+    }
   }
 }
 

@@ -84,9 +84,12 @@ void MixInks(Image& image) {
   image.pixels = std::move(mixed);
 }
 
-}  // namespace
+struct Counted {
+  Image image;
+  long warnings = 0;
+};
 
-Image DecodeWhole(std::span<const std::byte> file) {
+Counted DecodeAndCount(std::span<const std::byte> file) {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -103,9 +106,16 @@ Image DecodeWhole(std::span<const std::byte> file) {
     jpeg_read_scanlines(&info, &row, 1);
   }
   jpeg_finish_decompress(&info);
+  const long warnings = errors.num_warnings;
   jpeg_destroy_decompress(&info);
   if (channels == 4) MixInks(image);
-  return image;
+  return {std::move(image), warnings};
 }
+
+}  // namespace
+
+Image DecodeWhole(std::span<const std::byte> file) { return DecodeAndCount(file).image; }
+
+long WarningsOf(std::span<const std::byte> file) { return DecodeAndCount(file).warnings; }
 
 }  // namespace penstock::testing

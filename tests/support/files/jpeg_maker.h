@@ -34,4 +34,7 @@ struct Image {
 // **Requires**: a valid file. On an error, libjpeg ends the program.
 Image DecodeWhole(std::span<const std::byte> file);
 
+// How many warnings libjpeg has about a file that it reads to its end. The same requirement.
+long WarningsOf(std::span<const std::byte> file);
+
 }  // namespace penstock::testing

@@ -119,8 +119,8 @@ FAKE_EXPORT Code nvjpegJpegStreamDestroy(FakeBitstream* bitstream) {
   return kSuccess;
 }
 
-FAKE_EXPORT Code nvjpegJpegStreamParse(FakeDecoder*, const unsigned char* data, size_t bytes, int,
-                                       int, FakeBitstream* bitstream) {
+FAKE_EXPORT Code nvjpegJpegStreamParseHeader(FakeDecoder*, const unsigned char* data, size_t bytes,
+                                             FakeBitstream* bitstream) {
   return Read(data, bytes, bitstream->header) ? kSuccess : kBadJpeg;
 }
 
