@@ -1,9 +1,12 @@
 #include "client/gpu_decode/nvjpeg_decoder.h"
 
+#include "client/gpu_decode/filler.h"
+
 namespace penstock::gpu_decode {
 namespace {
 
-constexpr int kCpuThreads = 1;                    // the CUDA backend's, in the caller's process
+constexpr int kCpuThreads = 1;  // the CUDA backend's, in the caller's process
+constexpr uint64_t kFillerPitch = 256;
 constexpr int kAllocated = 0, kNotAllocated = 2;  // as cudaSuccess and cudaErrorMemoryAllocation
 
 int AllocateCounted(void* context, void** memory, size_t bytes, void*) {
@@ -29,11 +32,16 @@ NvjpegDecoder::NvjpegDecoder(const NvjpegLibrary& library, const RowMakerOptions
       backend_(options.backend == JpegBackend::kEngines ? nvjpeg::kHardware : nvjpeg::kGpuHybrid),
       flags_(options.chroma == JpegChroma::kInterpolated ? nvjpeg::kInterpolatedUpsampling
                                                          : nvjpeg::kNoFlags),
+      most_images_(options.max_chunk),
       stream_(stream),
+      memory_(memory),
       memory_calls_{AllocateCounted, ReleaseCounted, &memory},
       pinned_calls_{AllocateCounted, ReleaseCounted, &pinned} {}
 
-NvjpegDecoder::~NvjpegDecoder() { Destroy(); }
+NvjpegDecoder::~NvjpegDecoder() {
+  Destroy();
+  memory_.Release(filler_);
+}
 
 void NvjpegDecoder::Destroy() {
   if (bitstream_ != nullptr) library_.calls.destroy_bitstream(bitstream_);
@@ -61,6 +69,10 @@ absl::Status NvjpegDecoder::Check(nvjpeg::Code code, absl::string_view what) con
 
 absl::Status NvjpegDecoder::Restart() {
   Destroy();
+  if (filler_ == nullptr)
+    filler_ = static_cast<uint8_t*>(memory_.Allocate(kFillerSide * kFillerPitch));
+  if (filler_ == nullptr)
+    return absl::ResourceExhaustedError("the GPU has no memory for a decoder; free some");
   const nvjpeg::Calls& calls = library_.calls;
   PENSTOCK_RETURN_IF_ERROR(
       Check(calls.create(backend_, &memory_calls_, &pinned_calls_, flags_, &handle_),
@@ -101,16 +113,20 @@ absl::Status NvjpegDecoder::Prepare(size_t images) {
   return absl::OkStatus();
 }
 
+void NvjpegDecoder::Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch) {
+  data_.push_back(Bytes(file));
+  bytes_.push_back(file.size());
+  images_.push_back({.channel = {pixels}, .pitch = {pitch}});
+}
+
 absl::Status NvjpegDecoder::Decode(std::span<const DecodeItem> items) {
-  PENSTOCK_RETURN_IF_ERROR(Prepare(items.size()));
+  const size_t images = items.size() == 1 ? 1 : most_images_;
+  PENSTOCK_RETURN_IF_ERROR(Prepare(images));
   data_.clear();
   bytes_.clear();
   images_.clear();
-  for (const DecodeItem& item : items) {
-    data_.push_back(Bytes(item.file));
-    bytes_.push_back(item.file.size());
-    images_.push_back({.channel = {item.pixels}, .pitch = {item.pitch}});
-  }
+  for (const DecodeItem& item : items) Add(item.file, item.pixels, item.pitch);
+  while (images_.size() < images) Add(std::as_bytes(std::span(kFillerFile)), filler_, kFillerPitch);
   return Check(library_.calls.decode_batched(handle_, state_, data_.data(), bytes_.data(),
                                              images_.data(), stream_),
                absl::StrCat("decoding ", items.size(), " images"));

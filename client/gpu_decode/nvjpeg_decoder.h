@@ -43,8 +43,9 @@ class NvjpegDecoder {
   // empty if it does.
   std::string Objection(std::span<const std::byte> file, const ImageSize& size);
 
-  // Enqueues the decoding of all items; files stay valid until the stream has been synchronised,
-  // which also must happen before the next call.
+  // Enqueues the decoding of all items, at most RowMakerOptions::max_chunk; files stay valid until
+  // the stream has been synchronised, which also must happen before the next call. A single item is
+  // decoded in a call of its own; otherwise fillers make all calls equally large.
   // **Errors**: Internal: nvJPEG's own, in words; call Restart.
   absl::Status Decode(std::span<const DecodeItem> items);
 
@@ -52,17 +53,21 @@ class NvjpegDecoder {
   absl::Status Check(nvjpeg::Code code, absl::string_view what) const;
   absl::Status Prepare(size_t images);
   void Destroy();
+  void Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch);
 
   const NvjpegLibrary library_;
   const nvjpeg::Backend backend_;
   const nvjpeg::Flags flags_;
+  const size_t most_images_;
   const cuda::StreamHandle stream_;
+  CountedMemory& memory_;
   nvjpeg::DeviceMemoryCalls memory_calls_;
   nvjpeg::PinnedMemoryCalls pinned_calls_;
   nvjpeg::Handle handle_ = nullptr;
   nvjpeg::State state_ = nullptr;
   nvjpeg::Bitstream bitstream_ = nullptr;
-  size_t prepared_ = 0;  // images that the state is initialised for
+  size_t prepared_ = 0;        // images that the state is initialised for
+  uint8_t* filler_ = nullptr;  // in device memory: where fillers' pixels go
   std::vector<const unsigned char*> data_;
   std::vector<size_t> bytes_;
   std::vector<nvjpeg::Image> images_;

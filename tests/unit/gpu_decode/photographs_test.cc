@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+
+#include "client/gpu_decode/filler.h"
 
 namespace penstock::testing {
 namespace {
@@ -35,6 +38,16 @@ TEST(UnusualFilesTest, MeetEveryVerdictThatTheirMakerCanMake) {
         jpeg::EngineVerdict::kColors, jpeg::EngineVerdict::kSampling, jpeg::EngineVerdict::kSize}) {
     EXPECT_TRUE(verdicts.contains(verdict)) << ToText(verdict);
   }
+}
+
+TEST(FillerTest, IsGray) {
+  const auto file = std::as_bytes(std::span(gpu_decode::kFillerFile));
+  EXPECT_EQ(WarningsOf(file), 0);
+  const auto image = DecodeWithLibjpeg(file);
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->width, gpu_decode::kFillerSide);
+  EXPECT_EQ(image->height, gpu_decode::kFillerSide);
+  EXPECT_TRUE(std::ranges::all_of(image->pixels, [](uint8_t value) { return value == 128; }));
 }
 
 TEST(PhotographsTest, GeneratedOnesAreTakenAndDecodeToTheirSize) {
