@@ -23,7 +23,8 @@ struct SessionStats {
   double waited_seconds = 0;   // spent waiting in Next, NextInto and WaitReady
   double busy_seconds = 0;     // the rest of the time: the consumer's own work
   // Rows that the GPU could not decode (SessionOptions::gpu_decoding). Each is a copy of another
-  // row of its batch, with that one's id and label.
+  // row of its batch, with that one's id and label. The daemon's workers decode such a sample from
+  // then on.
   uint64_t rows_replaced = 0;
 
   // From the daemon, at the moment of the call; all zero if it did not answer.
