@@ -118,7 +118,8 @@ class PENSTOCK_EXPORT Session {
   // **Thread safety**: any thread, even while another one is in Next.
   SessionStats Stats();
 
-  // Asks the daemon how many samples of this dataset it has replaced or quarantined so far.
+  // Asks the daemon how many samples of this dataset it has replaced or quarantined so far, or has
+  // workers decode because a GPU could not.
   Result<uint64_t> Quarantined();
 
   // Ends the session; the daemon learns of it once the last batch is released. Takes at most a
