@@ -1,5 +1,9 @@
 // Pinned delivery of undecoded rows: they are decoded on the way, one that cannot be becomes
 // another row of its batch and is reported, and what the daemon says about them is checked.
+#include <atomic>
+#include <future>
+
+#include "client/src/session/stage_thread.h"
 #include "client/src/session/undecodable_reports.h"
 #include "common/shm/row_note.h"
 #include "tests/unit/client/fake_gpu.h"
@@ -278,6 +282,26 @@ TEST(UndecodableReportsTest, ManySamplesAreReportedInPartsUpToTheFirstFailure) {
   ASSERT_EQ(sent.size(), 3u);
   EXPECT_EQ(sent[1].size(), 4096u);
   EXPECT_THAT(sent[2], ElementsAre(4096));
+}
+
+TEST(StageThreadTest, WhatFollowsABatchIsNotAwaitedButRunsBeforeTheEnd) {
+  std::atomic<bool> done = false;
+  std::promise<void> may_go;
+  {
+    StageThread thread;
+    ASSERT_TRUE(thread.Start().ok());
+    thread.Add(
+        1, [] { return absl::OkStatus(); },
+        [&] {
+          may_go.get_future().wait();
+          done = true;
+        });
+
+    EXPECT_TRUE(thread.Await(1).ok());
+    EXPECT_FALSE(done);
+    may_go.set_value();
+  }
+  EXPECT_TRUE(done);
 }
 
 }  // namespace
