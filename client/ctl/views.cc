@@ -109,6 +109,11 @@ std::string SandboxLines(const v1::GetStatusResponse& status) {
   return text;
 }
 
+std::string ActionOn(const v1::QuarantineEntry& entry) {
+  if (entry.decoded_by_workers()) return "decoded by workers";
+  return entry.quarantined() ? "quarantined" : "replaced";
+}
+
 }  // namespace
 
 std::string Show(const v1::GetStatusResponse& status) {
@@ -245,8 +250,7 @@ std::string Show(const v1::ListQuarantineResponse& quarantine) {
   if (quarantine.entries_size() == 0) return "there are no bad samples\n";
   Table table({{"DATASET"}, {"SAMPLE", kRight}, {"REASON"}, {"ACTION"}, {"SINCE"}, {"PATH"}});
   for (const v1::QuarantineEntry& entry : quarantine.entries()) {
-    table.Add({entry.dataset(), absl::StrCat(entry.sample()), entry.reason(),
-               entry.quarantined() ? "quarantined" : "replaced",
+    table.Add({entry.dataset(), absl::StrCat(entry.sample()), entry.reason(), ActionOn(entry),
                absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMillis(entry.time_unix_ms()),
                                 absl::LocalTimeZone()),
                entry.path()});

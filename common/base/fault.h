@@ -31,6 +31,7 @@ enum class Fault : uint32_t {
   kBadChecksum = 15,    // the bytes don't match their checksum
   kForbiddenCall = 16,  // two workers made a system call that their sandbox forbids
   kUnfitSize = 17,      // too small or too large for the feed's transforms
+  kNotByGpu = 18,       // a consumer's GPU failed to decode it
 };
 
 // Who may detect the fault. A worker that reports a fault only the daemon can detect is broken or
@@ -44,6 +45,7 @@ enum class FaultFollows {
   // replaced in this feed only, because other feeds need not request the field or have the
   // transform
   kThisFeedAlone,
+  kDecodedByWorkers,  // reported, and decoded by workers for feeds whose consumer decodes on a GPU
 };
 
 struct FaultFacts {
@@ -96,6 +98,8 @@ constexpr std::optional<FaultFacts> FactsOf(Fault fault) {
       return FaultFacts{"made a forbidden system call", kDaemon, kTriedOnceMore};
     case Fault::kUnfitSize:
       return FaultFacts{"its size is unfit for the transforms", kWorker, kThisFeedAlone};
+    case Fault::kNotByGpu:
+      return FaultFacts{"the GPU's decoder failed on it", kDaemon, kDecodedByWorkers};
   }
   return std::nullopt;
 }

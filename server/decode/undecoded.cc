@@ -21,7 +21,7 @@ shm::RowAxis ToRowAxis(const Axis& axis) {
 bool IsAmongShare(const Undecoded& undecoded, uint64_t sample) {
   const base::PhiloxWords words = base::Philox4x32(
       {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, 0}, kShareKey);
-  return words[0] <= undecoded.share;
+  return undecoded.share > 0 && words[0] <= undecoded.share;
 }
 
 std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec& spec,

@@ -17,7 +17,7 @@ namespace penstock::decode {
 inline constexpr uint64_t kMostEnginePixels = uint64_t{1} << 24;
 
 // Whether the sample is among the share. Half of all samples are among a share of one half, and
-// they are among every larger share, too.
+// they are among every larger share, too; none is among a share of 0.
 bool IsAmongShare(const Undecoded& undecoded, uint64_t sample);
 
 // What to note of this file if the consumer is to decode it; nullopt: it is decoded here. The

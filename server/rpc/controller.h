@@ -152,6 +152,10 @@ class Controller {
                                std::vector<uint64_t> ids, Cancelled cancelled,
                                Callback<std::vector<SampleDescription>> done) = 0;
   virtual void GetProgress(const Permit& permit, uint64_t session_id, Callback<Progress> done) = 0;
+  // The caller's GPU failed on these samples. **Errors**: InvalidArgument if the session has no
+  // undecoded rows, or its dataset lacks one of them.
+  virtual void ReportUndecodable(const Permit& permit, uint64_t session_id,
+                                 std::vector<uint64_t> samples, Callback<bool> done) = 0;
   // A session whose caller does not wait any more is not opened.
   virtual void OpenSession(const Permit& permit, session::Request request, Cancelled cancelled,
                            Callback<session::Grant> done) = 0;

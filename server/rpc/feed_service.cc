@@ -4,6 +4,7 @@
 #include "server/rpc/calls/unary_call.h"
 #include "server/rpc/domain_to_message.h"
 #include "server/rpc/message_to_domain.h"
+#include "server/rpc/recipe_to_domain.h"
 #include "server/rpc/services.h"
 
 namespace penstock::rpc {
@@ -39,6 +40,12 @@ class FeedService final : public v1::FeedService::CallbackService {
                                   const v1::GetProgressRequest* request,
                                   v1::GetProgressResponse* response) override {
     return Serve(*context, *request, response, &FeedService::Progress);
+  }
+
+  ServerUnaryReactor* ReportUndecodable(CallbackServerContext* context,
+                                        const v1::ReportUndecodableRequest* request,
+                                        v1::ReportUndecodableResponse* response) override {
+    return Serve(*context, *request, response, &FeedService::Undecodable);
   }
 
   grpc::ServerReadReactor<v1::SendOrderRequest>* SendOrder(
@@ -131,6 +138,18 @@ class FeedService final : public v1::FeedService::CallbackService {
                         const Call<v1::GetProgressResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
     controller_.GetProgress(permit, session_id, MessageTo<rpc::Progress>(call));
+    return absl::OkStatus();
+  }
+
+  absl::Status Undecodable(const Permit& permit, const v1::ReportUndecodableRequest& request,
+                           const Call<v1::ReportUndecodableResponse>& call) {
+    PENSTOCK_ASSIGN_OR_RETURN(const uint64_t session_id, SessionIdFrom(request.session_id()));
+    PENSTOCK_ASSIGN_OR_RETURN(std::vector<uint64_t> samples, UndecodableFrom(request));
+    controller_.ReportUndecodable(permit, session_id, std::move(samples),
+                                  [call](const absl::StatusOr<bool>& recorded) {
+                                    if (!recorded.ok()) return call->Answer(recorded.status());
+                                    call->Answer(v1::ReportUndecodableResponse());
+                                  });
     return absl::OkStatus();
   }
 

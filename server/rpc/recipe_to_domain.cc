@@ -136,4 +136,12 @@ absl::StatusOr<decode::Undecoded> UndecodedFrom(const v1::Undecoded& undecoded) 
       .decoder = base::Hash(undecoded.decoder())};
 }
 
+absl::StatusOr<std::vector<uint64_t>> UndecodableFrom(const v1::ReportUndecodableRequest& message) {
+  const auto count = static_cast<size_t>(message.samples_size());
+  if (count >= 1 && count <= kMaxUndecodable)
+    return std::vector<uint64_t>(message.samples().begin(), message.samples().end());
+  return absl::InvalidArgumentError(absl::StrCat("samples: wanted 1 to ", kMaxUndecodable, ", got ",
+                                                 count, "; report more in several calls"));
+}
+
 }  // namespace penstock::rpc

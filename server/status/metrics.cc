@@ -181,8 +181,8 @@ void Datasets(const Snapshot& snapshot, Families& out) {
              return Sample{{{"dataset", entry.first}}, static_cast<double>(entry.second)};
            });
   out.Each(MetricType::kGauge, "bad_samples",
-           "Samples of an open dataset known to be bad: replaced or quarantined.", bad,
-           [](const auto& entry) {
+           "Samples of an open dataset known to be bad: replaced, quarantined, or not for GPUs.",
+           bad, [](const auto& entry) {
              return Sample{{{"dataset", entry.first.first}, {"reason", entry.first.second}},
                            static_cast<double>(entry.second)};
            });

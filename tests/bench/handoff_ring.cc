@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,9 @@ class ReadyLink final : public client::Link {
   }
   absl::StatusOr<client::Progress> GetProgress(uint64_t, base::Duration) override {
     return absl::UnavailableError("the benchmark has no daemon");
+  }
+  absl::Status ReportUndecodable(uint64_t, std::span<const uint64_t>, base::Duration) override {
+    return absl::OkStatus();
   }
   absl::Status CloseSession(uint64_t, base::Duration) override { return absl::OkStatus(); }
 

@@ -26,7 +26,8 @@ void Storage::Index(size_t number, source::Quarantine quarantine) {
   Require(opened_.size() < kMostOpened, "the simulation opened too many datasets");
   Files& files = files_[number];
   feed::FaultPolicy policy(files.samples);
-  for (const source::BadSample& bad : quarantine.Entries()) policy.OnRefused(bad.sample);
+  for (const source::BadSample& bad : quarantine.Entries())
+    if (!source::IsDecodedByWorkers(bad.fault)) policy.OnRefused(bad.sample);
   opened_.push_back(
       {.name = absl::StrCat("dataset", number),
        .dataset = std::make_shared<SimulatedDataset>(static_cast<uint32_t>(number), files.samples,

@@ -150,8 +150,9 @@ struct SessionOptions {
   uint32_t window = 4;              // prefetch window: batches kept ready ahead, 1 to 256
   uint64_t epochs = 0;              // number of epochs from the first one on; 0: no limit
   std::optional<State> state = {};  // resume here; its seed replaces `seed`
-  bool fail_on_bad_sample = false;  // fail at the first bad sample, do not replace it
-  std::string name = {};            // shown in status, at most 128 bytes
+  // Fail at the first bad sample, or the first that gpu_decoding fails on; do not replace it.
+  bool fail_on_bad_sample = false;
+  std::string name = {};  // shown in status, at most 128 bytes
 
   // Where batches are delivered: "host"; "cuda", the calling thread's current device; "cuda:N",
   // device N as this process counts; "auto", as "cuda" if possible, else host memory

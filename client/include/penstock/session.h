@@ -23,7 +23,8 @@ struct SessionStats {
   double waited_seconds = 0;   // spent waiting in Next, NextInto and WaitReady
   double busy_seconds = 0;     // the rest of the time: the consumer's own work
   // Rows that the GPU could not decode (SessionOptions::gpu_decoding). Each is a copy of another
-  // row of its batch, with that one's id and label.
+  // row of its batch, with that one's id and label. The daemon's workers decode such a sample from
+  // then on.
   uint64_t rows_replaced = 0;
 
   // From the daemon, at the moment of the call; all zero if it did not answer.
@@ -117,7 +118,8 @@ class PENSTOCK_EXPORT Session {
   // **Thread safety**: any thread, even while another one is in Next.
   SessionStats Stats();
 
-  // Asks the daemon how many samples of this dataset it has replaced or quarantined so far.
+  // Asks the daemon how many samples of this dataset it has replaced or quarantined so far, or has
+  // workers decode because a GPU could not.
   Result<uint64_t> Quarantined();
 
   // Ends the session; the daemon learns of it once the last batch is released. Takes at most a

@@ -199,6 +199,14 @@ absl::StatusOr<Progress> Connection::GetProgress(uint64_t session_id, base::Dura
   return ToProgress(response);
 }
 
+absl::Status Connection::ReportUndecodable(uint64_t session_id, std::span<const uint64_t> samples,
+                                           base::Duration timeout) {
+  v1::ReportUndecodableRequest request;
+  request.set_session_id(session_id);
+  request.mutable_samples()->Add(samples.begin(), samples.end());
+  return rpc_.ReportUndecodable(request, timeout);
+}
+
 absl::Status Connection::CloseSession(uint64_t session_id, base::Duration timeout) {
   return rpc_.CloseSession(session_id, timeout);
 }

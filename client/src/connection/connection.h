@@ -53,6 +53,8 @@ class Connection final : public Link, public std::enable_shared_from_this<Connec
   std::shared_ptr<const Gpu::Memory> Slab(uint32_t id) override { return slabs_.Find(id); }
   absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) override;
   absl::StatusOr<Progress> GetProgress(uint64_t session_id, base::Duration timeout) override;
+  absl::Status ReportUndecodable(uint64_t session_id, std::span<const uint64_t> samples,
+                                 base::Duration timeout) override;
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout) override;
 
  private:

@@ -124,6 +124,7 @@ Grant ToGrant(const v1::OpenSessionRequest& request, const Ask& ask, uint32_t de
                   .max_batch_bytes = response.made().max_batch_bytes(),
                   .host_token = response.made().host_token()};
   }
+  grant.fail_on_bad_sample = request.fail_on_bad_sample();
   grant.window = response.window();
   grant.labeled = response.labeled();
   for (const v1::Tensor& tensor : response.tensors())

@@ -112,6 +112,14 @@ struct Rpc::Impl {
   absl::StatusOr<Response> Call(std::type_identity_t<Async>* stub,
                                 Method<Async, Request, Response> method, const Request& request,
                                 base::Duration timeout) {
+    return Call<Response>(stub, method, request, timeout, interrupted);
+  }
+
+  // The call is cancelled once `stop` returns true; empty: never.
+  template <typename Response, typename Async, typename Request>
+  absl::StatusOr<Response> Call(std::type_identity_t<Async>* stub,
+                                Method<Async, Request, Response> method, const Request& request,
+                                base::Duration timeout, const std::function<bool()>& stop) {
     grpc::ClientContext context;
     Prepare(context, timeout);
     Response response;
@@ -119,7 +127,7 @@ struct Rpc::Impl {
     (stub->*method)(&context, &request, &response,
                     [&](const grpc::Status& status) { ending.Set(status); });
     const grpc::Status status = ending.Await([&] {
-      if (interrupted && interrupted()) context.TryCancel();
+      if (stop && stop()) context.TryCancel();
     });
     if (!status.ok()) return ToAbsl(status, address, timeout);
     return response;
@@ -205,6 +213,14 @@ absl::StatusOr<v1::ListSlabsResponse> Rpc::ListSlabs(uint64_t session_id, base::
   request.set_session_id(session_id);
   return impl_->Call<v1::ListSlabsResponse>(impl_->feed->async(), &FeedCalls::ListSlabs, request,
                                             timeout);
+}
+
+absl::Status Rpc::ReportUndecodable(const v1::ReportUndecodableRequest& request,
+                                    base::Duration timeout) {
+  return impl_
+      ->Call<v1::ReportUndecodableResponse>(impl_->feed->async(), &FeedCalls::ReportUndecodable,
+                                            request, timeout, {})
+      .status();
 }
 
 absl::Status Rpc::CloseSession(uint64_t session_id, base::Duration timeout) {

@@ -44,6 +44,9 @@ class Rpc {
       const v1::DescribeSamplesRequest& request, base::Duration timeout);
   absl::StatusOr<v1::GetProgressResponse> GetProgress(uint64_t session_id, base::Duration timeout);
   absl::StatusOr<v1::ListSlabsResponse> ListSlabs(uint64_t session_id, base::Duration timeout);
+  // Never asks `interrupted`, because a thread of the library's own calls it.
+  absl::Status ReportUndecodable(const v1::ReportUndecodableRequest& request,
+                                 base::Duration timeout);
   absl::Status CloseSession(uint64_t session_id, base::Duration timeout);
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
       const v1::ListQuarantineRequest& request, base::Duration timeout);

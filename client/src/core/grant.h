@@ -46,6 +46,7 @@ struct Grant {
   // Undecoded rows: bytes of a row's place in a slot, from which the row is made; 0: rows are as
   // they are. `row_bytes` is then that of a place.
   uint64_t place_bytes = 0;
+  bool fail_on_bad_sample = false;  // also of rows that this process decodes
   uint64_t labels_offset = 0, ids_offset = 0, slot_bytes = 0;
   uint64_t samples = 0, epoch_samples = 0;  // in the dataset, in an epoch
   uint32_t classes = 0;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,9 @@ class Link {
   // Asks the daemon for its current slabs and opens the new ones.
   virtual absl::Status FetchSlabs(uint64_t session_id, Gpu& gpu) = 0;
   virtual absl::StatusOr<Progress> GetProgress(uint64_t session_id, base::Duration timeout) = 0;
+  // Reports samples, at most 4096, that this session's GPU could not decode.
+  virtual absl::Status ReportUndecodable(uint64_t session_id, std::span<const uint64_t> samples,
+                                         base::Duration timeout) = 0;
   virtual absl::Status CloseSession(uint64_t session_id, base::Duration timeout) = 0;
 };
 
@@ -114,6 +118,10 @@ class Attachment final : public LeaseOwner {
   // Asks the daemon what the session is waiting for.
   absl::StatusOr<Progress> AskProgress(base::Duration timeout) const {
     return link_->GetProgress(grant_.session_id, timeout);
+  }
+  // Reports samples that its GPU could not decode. Any thread.
+  absl::Status ReportUndecodable(std::span<const uint64_t> samples, base::Duration timeout) const {
+    return link_->ReportUndecodable(grant_.session_id, samples, timeout);
   }
   // Reads what the daemon sent, and unmaps the segments that it withdrew.
   absl::Status Pump();

@@ -88,7 +88,9 @@ absl::Status PinnedStage::Start(const Attachment::Taken& taken) {
   place.prepared.reset();
   place.complete = false;
   if (thread_ == nullptr) return Copy(place, slot);
-  thread_->Add(started_, [this, &place, slot] { return Copy(place, slot); });
+  thread_->Add(
+      started_, [this, &place, slot] { return Copy(place, slot); },
+      [this] { reports_.Send(*attachment_.get()); });
   return absl::OkStatus();
 }
 
@@ -134,11 +136,27 @@ absl::Status PinnedStage::MakeRows(Place& place, const std::byte* slot) {
       absl::StrCat("outcomes of ", place.outcomes.size(), " rows, expected ", shape.rows));
 }
 
+absl::Status PinnedStage::NoteUndecodable(const Place& place,
+                                          std::span<const gpu_decode::RowOutcome> outcomes) {
+  absl::Status first;
+  for (size_t row = 0; row < outcomes.size(); ++row) {
+    if (outcomes[row].result == gpu_decode::RowResult::kOk) continue;
+    reports_.Note(place.ids[row]);
+    if (first.ok())
+      first = absl::DataLossError(absl::StrCat("sample ", place.ids[row], " of '",
+                                               attachment_->grant().dataset,
+                                               "': the GPU cannot decode it: ", outcomes[row].why,
+                                               "; repair the file, or decode on the CPU"));
+  }
+  return attachment_->grant().fail_on_bad_sample ? first : absl::OkStatus();
+}
+
 absl::Status PinnedStage::Replace(Place& place, std::span<const gpu_decode::RowOutcome> outcomes) {
   const auto is_good = [&](uint32_t row) {
     return outcomes[row].result == gpu_decode::RowResult::kOk;
   };
   const auto count = static_cast<uint32_t>(outcomes.size());
+  PENSTOCK_RETURN_IF_ERROR(NoteUndecodable(place, outcomes));
   for (uint32_t row = 0; row < count; ++row) {
     if (is_good(row)) continue;
     uint32_t other = (row + 1) % count;

@@ -21,6 +21,7 @@
 #include "client/src/gpu/lease_owner.h"
 #include "client/src/session/attachment.h"
 #include "client/src/session/stage_thread.h"
+#include "client/src/session/undecodable_reports.h"
 #include "common/shm/control_page.h"
 
 namespace penstock::client {
@@ -79,8 +80,11 @@ class PinnedStage final : public LeaseOwner {
   // Undecoded rows, on the thread.
   absl::Status MakeRows(Place& place, const std::byte* slot);
   // Each row that could not be decoded becomes a copy of the next row of its batch that could, with
-  // that one's id and label.
+  // that one's id and label. All of them are noted for the daemon.
   absl::Status Replace(Place& place, std::span<const gpu_decode::RowOutcome> outcomes);
+  // **Errors**: DataLoss names the first of them, if the session fails on bad samples.
+  absl::Status NoteUndecodable(const Place& place,
+                               std::span<const gpu_decode::RowOutcome> outcomes);
   absl::Status CopyRow(Place& place, uint32_t from, uint32_t to);
   Place& Find(uint64_t sequence);
   static void GiveBack(void* argument);
@@ -92,6 +96,7 @@ class PinnedStage final : public LeaseOwner {
   std::unique_ptr<Gpu::OwnStream> stream_;  // null: that of rows_
   std::unique_ptr<Gpu::Event> idle_;
   uint64_t started_ = 0, popped_ = 0;    // sequences, in order
+  UndecodableReports reports_;           // used on the thread
   std::unique_ptr<StageThread> thread_;  // null without rows_; declared last, because it uses all
 };
 

@@ -32,10 +32,10 @@ StageThread::~StageThread() {
   if (thread_.joinable()) thread_.join();
 }
 
-void StageThread::Add(uint64_t number, Job job) {
+void StageThread::Add(uint64_t number, Job job, std::function<void()> after) {
   {
     const base::MutexLock lock(mutex_);
-    waiting_.emplace_back(number, std::move(job));
+    waiting_.push_back({number, std::move(job), std::move(after)});
   }
   changed_.NotifyAll();
 }
@@ -56,7 +56,7 @@ void StageThread::Forget(uint64_t number) {
 void StageThread::Work() {
   ::pthread_setname_np(::pthread_self(), "penstock-rows");
   for (;;) {
-    std::pair<uint64_t, Job> next;
+    Waiting next;
     {
       const base::MutexLock lock(mutex_);
       while (waiting_.empty() && !ending_) changed_.Wait(mutex_);
@@ -64,12 +64,13 @@ void StageThread::Work() {
       next = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    const absl::Status status = next.second();
+    const absl::Status status = next.job();
     {
       const base::MutexLock lock(mutex_);
-      ended_.insert_or_assign(next.first, status);
+      ended_.insert_or_assign(next.number, status);
     }
     changed_.NotifyAll();
+    if (next.after) next.after();
   }
 }
 

@@ -24,20 +24,26 @@ class StageThread {
   StageThread() = default;
   ~StageThread();
 
-  // `number`: of the batch; not in use by another that was not awaited.
-  void Add(uint64_t number, Job job);
+  // `number`: of the batch; not in use by another that was not awaited. `after` runs behind the
+  // job, and Await does not wait for it.
+  void Add(uint64_t number, Job job, std::function<void()> after = {});
   // Waits for the job, and returns how it ended. Later calls for the same number return at once.
   absl::Status Await(uint64_t number);
   // Forgets how the job ended.
   void Forget(uint64_t number);
 
  private:
+  struct Waiting {
+    uint64_t number = 0;
+    Job job = {};
+    std::function<void()> after = {};
+  };
   void Work();
 
   base::Mutex mutex_;
   base::CondVar changed_;
   bool ending_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::deque<std::pair<uint64_t, Job>> waiting_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<Waiting> waiting_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<uint64_t, absl::Status> ended_ PENSTOCK_GUARDED_BY(mutex_);
   std::thread thread_;  // declared last, because it uses all members above
 };

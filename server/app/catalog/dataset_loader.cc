@@ -114,6 +114,7 @@ DatasetLoader::State DatasetLoader::NewState(const NamedDataset& dataset, Opened
       feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
                          policy, std::move(opened.mixture), files});
   for (const source::BadSample& bad : bad_samples) {
+    if (source::IsDecodedByWorkers(bad.fault)) continue;  // not bad for anybody but a GPU
     if (bad.users.empty()) state->policy.OnRefused(bad.sample);
     for (const uint32_t user : bad.users) state->PolicyOf(user).OnRefused(bad.sample);
   }

@@ -114,6 +114,7 @@ void Fill(const DatasetView& view, const source::BadSample& from, v1::Quarantine
   to.set_reason(std::string(base::FaultName(from.fault)));
   to.set_time_unix_ms(from.time_unix_ms);
   to.set_quarantined(source::IsQuarantined(from.fault));
+  to.set_decoded_by_workers(source::IsDecodedByWorkers(from.fault));
 }
 
 // Fills one page of the list, dataset by dataset.
@@ -227,9 +228,7 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   return response;
 }
 
-uint64_t BadSamples(const feed::DatasetState& dataset) {
-  return dataset.quarantine.refused() + dataset.quarantine.quarantined();
-}
+uint64_t BadSamples(const feed::DatasetState& dataset) { return dataset.quarantine.samples(); }
 
 v1::DrainResponse ReportDrain(const feed::Engine& engine) {
   constexpr int kMostShown = 100;

@@ -25,7 +25,7 @@ void AddMemory(v1::ListWorkersResponse& workers);
 v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now);
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets);
 
-// Number of a dataset's known bad samples, refused or quarantined.
+// Number of a dataset's known bad samples: refused, quarantined, or reported by a GPU's user.
 uint64_t BadSamples(const feed::DatasetState& dataset);
 
 // One page of the list, over all open datasets if the query names none. **Errors**: NotFound if it

@@ -159,6 +159,19 @@ void Service::GetProgress(const rpc::Permit& permit, uint64_t session_id,
       });
 }
 
+void Service::ReportUndecodable(const rpc::Permit& permit, uint64_t session_id,
+                                std::vector<uint64_t> samples, rpc::Callback<bool> done) {
+  absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
+  if (!peer.ok()) return done(peer.status());
+  Ask<bool>(std::move(done),
+            [id = peer->id.value(), session_id, samples = std::move(samples)](
+                feed::Engine& engine, base::TimePoint) -> absl::StatusOr<bool> {
+              PENSTOCK_RETURN_IF_ERROR(
+                  ForWhoAsks(engine.ReportUndecodable(id, session_id, samples), session_id));
+              return true;
+            });
+}
+
 v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& viewer,
                                         base::TimePoint now) const {
   v1::GetStatusResponse response = ReportStatus(engine, viewer, now);

@@ -49,6 +49,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                        rpc::Callback<std::vector<rpc::SampleDescription>> done) override;
   void GetProgress(const rpc::Permit& permit, uint64_t session_id,
                    rpc::Callback<rpc::Progress> done) override;
+  void ReportUndecodable(const rpc::Permit& permit, uint64_t session_id,
+                         std::vector<uint64_t> samples, rpc::Callback<bool> done) override;
   absl::StatusOr<std::unique_ptr<rpc::IncomingOrder>> ReceiveOrder(const rpc::Permit& permit,
                                                                    uint64_t length) override;
   void OpenSession(const rpc::Permit& permit, session::Request request, rpc::Cancelled cancelled,

@@ -33,7 +33,7 @@ enum class Exif : uint32_t {
 // holds pixels or a file and ends with a note.
 struct Undecoded {
   uint32_t place_bytes = 0;  // 0: all rows are decoded here
-  uint32_t share = 0;        // of the samples that the consumer can decode, in 1 / 2³²
+  uint32_t share = 0;        // of the samples that the consumer can decode, in 1 / 2³²; 0: none
   uint64_t decoder = 0;      // a hash of the consumer's decoder and its version
 
   bool operator==(const Undecoded&) const = default;

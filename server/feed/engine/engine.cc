@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/posix/failpoint.h"
+#include "common/telemetry/log.h"
 #include "server/feed/fill/runs.h"
 
 namespace penstock::feed {
@@ -198,6 +200,29 @@ void Engine::Open(const OpenRequest& request, base::TimePoint now,
                   const SessionOpener::Opened& done) {
   now_ = now;
   opener_.Open(request, now, done);
+}
+
+absl::Status Engine::ReportUndecodable(uint64_t peer, uint64_t id,
+                                       std::span<const uint64_t> samples) {
+  PENSTOCK_ASSIGN_OR_RETURN(const SessionRecord* session, sessions_.FindOf(peer, id));
+  if (session->feed->spec.decoding.undecoded.place_bytes == 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat("session ", id, " has no undecoded rows, so its consumer decodes none"));
+  const std::shared_ptr<DatasetState> dataset = session->feed->dataset;
+  const uint64_t count = dataset->dataset->samples();
+  for (const uint64_t sample : samples)
+    if (sample >= count)
+      return absl::InvalidArgumentError(absl::StrCat("samples: got ", sample, ", but the dataset '",
+                                                     session->feed->called, "' has only ", count));
+  const UserId user(session->request.user);
+  bool is_news = false;
+  for (const uint64_t sample : samples)
+    is_news |= worker_filler_.rows().RecordNotByGpu(dataset, sample, user);
+  if (!is_news) return absl::OkStatus();
+  PENSTOCK_LOG(kWarning, "gpu_cannot_decode", {"session", id}, {"samples", samples.size()},
+               {"first", dataset->dataset->path(samples.front())});
+  QuarantineChanged(*dataset);
+  return absl::OkStatus();
 }
 
 void Engine::PeerDisconnected(uint64_t peer) {

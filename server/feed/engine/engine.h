@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,11 @@ class Engine {
   absl::StatusOr<std::vector<exporting::SlabFacts>> Slabs(uint64_t peer, uint64_t session) {
     return opener_.Slabs(peer, session);
   }
+  // The consumer's GPU failed on these samples: workers decode them for all feeds of its user from
+  // now on. **Errors**: PermissionDenied, as for Close; InvalidArgument if the session has no
+  // undecoded rows, or its dataset lacks one of them. Then none is recorded.
+  absl::Status ReportUndecodable(uint64_t peer, uint64_t session,
+                                 std::span<const uint64_t> samples);
   // **Errors**: PermissionDenied if the session belongs to another peer.
   absl::Status Close(uint64_t peer, uint64_t session, base::TimePoint now) {
     return sessions_.Close(peer, session, now);

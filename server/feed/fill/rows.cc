@@ -44,6 +44,14 @@ absl::Status CheckTries(const Feed& feed, const RowTask& task) {
                    "or ask for others"));
 }
 
+// A sample on which the user's GPU failed is among no share: a worker decodes it into its place.
+decode::Spec SpecFor(const Feed& feed, uint64_t sample, UserId user) {
+  decode::Spec spec = feed.spec.decoding;
+  if (spec.undecoded.place_bytes > 0 && feed.dataset->quarantine.IsForWorkers(sample, user.value()))
+    spec.undecoded.share = 0;
+  return spec;
+}
+
 // Where a row of a block is, in the segment.
 uint64_t OffsetOf(const pool::SlotPlace& place, size_t block, uint32_t row) {
   return place.offset + static_cast<uint64_t>(place.Row(block, row) - place.data);
@@ -97,7 +105,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.dataset = row.feed->dataset->dataset.get();  // kept alive by the row in progress
   item.sample = row.sample;
   item.run = row.run;
-  item.spec = spec.decoding;
+  item.spec = SpecFor(*row.feed, row.sample, task.user);
   item.key = ToDrawKey(spec, {task.epoch, task.index}, row.sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
@@ -301,17 +309,29 @@ FillOutcome Rows::Struck(const InFlight& row, base::Fault fault) {
 }
 
 void Rows::Record(const InFlight& row, base::Fault fault) {
-  DatasetState& dataset = *row.feed->dataset;
+  Record(row.feed->dataset, {.sample = row.sample,
+                             .path = row.path,
+                             .fault = fault,
+                             .attempts = row.task.attempt + 1,
+                             .users = {row.task.user.value()}});
+}
+
+bool Rows::Record(const std::shared_ptr<DatasetState>& dataset, source::BadSample bad) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto added = dataset.quarantine.Add(
-      {.sample = row.sample,
-       .path = row.path,
-       .fault = fault,
-       .time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count(),
-       .attempts = row.task.attempt + 1,
-       .stamp = dataset.dataset->stamp(row.sample),
-       .users = {row.task.user.value()}});
-  if (added == source::Quarantine::Added::kNews) unsaved_.insert(row.feed->dataset);
+  bad.time_unix_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  bad.stamp = dataset->dataset->stamp(bad.sample);
+  if (dataset->quarantine.Add(bad) != source::Quarantine::Added::kNews) return false;
+  unsaved_.insert(dataset);
+  return true;
+}
+
+bool Rows::RecordNotByGpu(const std::shared_ptr<DatasetState>& dataset, uint64_t sample,
+                          UserId user) {
+  return Record(dataset, {.sample = sample,
+                          .path = dataset->dataset->path(sample),
+                          .fault = base::Fault::kNotByGpu,
+                          .attempts = 1,
+                          .users = {user.value()}});
 }
 
 // A quarantine that cannot even be queued for writing is retried.

@@ -96,6 +96,10 @@ class Rows {
   // Handles the end of an item: writes label and id, judges faults.
   FillOutcome End(const workers::Outcome& outcome, const pool::Pool& pool);
 
+  // The user's GPU failed to decode the sample: workers decode it for that user's feeds from now
+  // on. Returns whether that is new; the dataset's quarantine then has a new version.
+  bool RecordNotByGpu(const std::shared_ptr<DatasetState>& dataset, uint64_t sample, UserId user);
+
   // Stores changed quarantines: at once the first time, then at most once a second, because each
   // time writes the whole list. `at_once`: at shutdown.
   void SaveQuarantines(base::TimePoint now, bool at_once = false);
@@ -132,6 +136,8 @@ class Rows {
   static FillOutcome RefusedRun(const InFlight& row, base::Fault fault);
   FillOutcome Struck(const InFlight& row, base::Fault fault);
   void Record(const InFlight& row, base::Fault fault);
+  // Completes the record and adds it. Returns whether it is new.
+  bool Record(const std::shared_ptr<DatasetState>& dataset, source::BadSample bad);
   void Label(const InFlight& row, const pool::SlotPlace& place) const;
 
   std::unordered_map<uint64_t, InFlight> in_flight_;

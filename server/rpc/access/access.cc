@@ -19,6 +19,7 @@ constexpr AccessRule kRules[] = {
     {PENSTOCK_FEED "OpenSession", Who::kTicketHolder, Touches::kDataset},
     {PENSTOCK_FEED "ListSlabs", Who::kTicketHolder, Touches::kSession},
     {PENSTOCK_FEED "GetProgress", Who::kTicketHolder, Touches::kSession},
+    {PENSTOCK_FEED "ReportUndecodable", Who::kTicketHolder, Touches::kSession},
     {PENSTOCK_FEED "CloseSession", Who::kTicketHolder, Touches::kSession},
 
     {PENSTOCK_ADMIN "GetStatus", Who::kAnyone, Touches::kView},

@@ -1,6 +1,7 @@
 #include "server/source/state/quarantine.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -31,6 +32,14 @@ std::string MoveAside(const std::string& path) {
   return "it could not be moved aside and will be replaced";
 }
 
+// Whether the list has the sample for this user.
+bool HoldsFor(const std::map<uint64_t, BadSample>& list, uint64_t sample, uint32_t user) {
+  const auto found = list.find(sample);
+  if (found == list.end()) return false;
+  const std::vector<uint32_t>& users = found->second.users;
+  return users.empty() || std::binary_search(users.begin(), users.end(), user);
+}
+
 }  // namespace
 
 struct Quarantine::FromFile {
@@ -48,6 +57,11 @@ Quarantine::FromFile Quarantine::TakeFile(const std::string& path, uint64_t data
 bool IsQuarantined(base::Fault fault) {
   const auto facts = base::FactsOf(fault);
   return facts && facts->follows == base::FaultFollows::kTriedOnceMore;
+}
+
+bool IsDecodedByWorkers(base::Fault fault) {
+  const auto facts = base::FactsOf(fault);
+  return facts && facts->follows == base::FaultFollows::kDecodedByWorkers;
 }
 
 Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t dataset,
@@ -118,13 +132,15 @@ Quarantine::Added Quarantine::AddUsers(const std::vector<uint32_t>& users, BadSa
 }
 
 bool Quarantine::Contains(uint64_t sample, uint32_t user) const {
-  const auto found = quarantined_.find(sample);
-  if (found == quarantined_.end()) return false;
-  const std::vector<uint32_t>& users = found->second.users;
-  return users.empty() || std::binary_search(users.begin(), users.end(), user);
+  return HoldsFor(quarantined_, sample, user);
+}
+
+bool Quarantine::IsForWorkers(uint64_t sample, uint32_t user) const {
+  return HoldsFor(for_workers_, sample, user);
 }
 
 Quarantine::Added Quarantine::Add(const BadSample& bad) {
+  if (IsDecodedByWorkers(bad.fault)) return AddForWorkers(bad);
   const bool quarantines = IsQuarantined(bad.fault);
   const auto known = quarantined_.find(bad.sample);
   if (known != quarantined_.end() && !quarantines) return Added::kKnown;
@@ -144,17 +160,37 @@ Quarantine::Added Quarantine::Add(const BadSample& bad) {
     if (refused_.size() >= kMaxRefused) return Added::kNoPlace;
   } else {
     if (quarantined_.size() >= kMaxQuarantined) return Added::kNoPlace;
-    if (const auto refused = refused_.extract(bad.sample)) --by_fault_[refused.mapped().fault];
     ++version_;
   }
   Keep(bad);
+  if (quarantines)
+    if (const auto refused = refused_.extract(bad.sample)) --by_fault_[refused.mapped().fault];
   is_saved_ = false;
   return Added::kNews;
 }
 
+Quarantine::Added Quarantine::AddForWorkers(const BadSample& bad) {
+  if (const auto known = for_workers_.find(bad.sample); known != for_workers_.end()) {
+    if (const Added added = AddUsers(bad.users, known->second); added != Added::kNews) return added;
+  } else {
+    if (for_workers_.size() >= kMaxForWorkers) return Added::kNoPlace;
+    Keep(bad);
+  }
+  ++version_;
+  is_saved_ = false;
+  return Added::kNews;
+}
+
+Quarantine::List& Quarantine::ListOf(base::Fault fault) {
+  if (IsDecodedByWorkers(fault)) return for_workers_;
+  return IsQuarantined(fault) ? quarantined_ : refused_;
+}
+
 void Quarantine::Keep(const BadSample& bad) {
-  auto& list = IsQuarantined(bad.fault) ? quarantined_ : refused_;
-  if (list.emplace(bad.sample, bad).second) ++by_fault_[bad.fault];
+  const bool is_known = Find(bad.sample) != nullptr || for_workers_.contains(bad.sample);
+  if (!ListOf(bad.fault).emplace(bad.sample, bad).second) return;
+  ++by_fault_[bad.fault];
+  if (!is_known) ++samples_;
 }
 
 const BadSample* Quarantine::Find(uint64_t sample) const {
@@ -163,21 +199,44 @@ const BadSample* Quarantine::Find(uint64_t sample) const {
   return nullptr;
 }
 
-std::vector<BadSample> Quarantine::Entries() const {
-  return Entries(0, refused_.size() + quarantined_.size());
-}
+std::vector<BadSample> Quarantine::Entries() const { return Entries(0, samples_); }
 
 std::vector<BadSample> Quarantine::Entries(uint64_t from, size_t at_most) const {
+  struct Rest {
+    List::const_iterator next, end;
+  };
+  std::array<Rest, 3> lists;
+  std::ranges::transform(std::array{&quarantined_, &refused_, &for_workers_}, lists.begin(),
+                         [from](const List* list) {
+                           return Rest{list->lower_bound(from), list->end()};
+                         });
   std::vector<BadSample> entries;
-  auto refused = refused_.lower_bound(from);
-  auto quarantined = quarantined_.lower_bound(from);
   while (entries.size() < at_most) {
-    const bool one = refused != refused_.end(), other = quarantined != quarantined_.end();
-    if (!one && !other) break;
-    const bool refused_first = one && (!other || refused->first < quarantined->first);
-    entries.push_back(refused_first ? (refused++)->second : (quarantined++)->second);
+    const Rest* first = nullptr;
+    for (const Rest& list : lists)
+      if (list.next != list.end && (first == nullptr || list.next->first < first->next->first))
+        first = &list;
+    if (first == nullptr) break;
+    entries.push_back(first->next->second);
+    for (Rest& list : lists)
+      if (list.next != list.end && list.next->first == entries.back().sample) ++list.next;
   }
   return entries;
+}
+
+// With both entries of a sample that is in two lists.
+std::vector<BadSample> Quarantine::AllEntries() const {
+  std::vector<BadSample> entries;
+  for (const List* list : {&quarantined_, &refused_, &for_workers_})
+    for (const auto& [sample, bad] : *list) entries.push_back(bad);
+  std::ranges::stable_sort(entries, {}, &BadSample::sample);
+  return entries;
+}
+
+size_t Quarantine::CountSamples() const {
+  const auto is_elsewhere = [this](const auto& entry) { return Find(entry.first) != nullptr; };
+  return refused_.size() + quarantined_.size() + for_workers_.size() -
+         static_cast<size_t>(std::ranges::count_if(for_workers_, is_elsewhere));
 }
 
 uint64_t Quarantine::NumberOf(uint64_t digest, absl::string_view place) {
@@ -188,24 +247,26 @@ uint64_t Quarantine::NumberOf(uint64_t digest, absl::string_view place) {
 }
 
 size_t Quarantine::ForgetOthers(const std::function<uint64_t(uint64_t)>& stamp_of) {
-  const auto forget = [&](std::map<uint64_t, BadSample>& list) {
+  const size_t before = samples_;
+  const auto forget = [&](List& list) {
     return std::erase_if(list, [&](const auto& entry) {
       if (entry.second.stamp == stamp_of(entry.first)) return false;
       --by_fault_[entry.second.fault];
       return true;
     });
   };
-  const size_t refused = forget(refused_), quarantined = forget(quarantined_);
-  if (quarantined > 0) ++version_;
-  if (refused + quarantined > 0) is_saved_ = false;
-  return refused + quarantined;
+  const size_t refused = forget(refused_);
+  const size_t decisive = forget(quarantined_) + forget(for_workers_);
+  if (decisive > 0) ++version_;
+  if (refused + decisive > 0) is_saved_ = false;
+  samples_ = CountSamples();
+  return before - samples_;
 }
 
 size_t Quarantine::Clear() {
-  const size_t cleared = refused_.size() + quarantined_.size();
+  const size_t cleared = std::exchange(samples_, 0);
   if (cleared > 0) ++version_;
-  refused_.clear();
-  quarantined_.clear();
+  for (List* list : {&refused_, &quarantined_, &for_workers_}) list->clear();
   by_fault_.clear();
   if (cleared > 0) is_saved_ = false;
   PENSTOCK_FAILPOINT("quarantine.cleared");
@@ -215,7 +276,7 @@ size_t Quarantine::Clear() {
 absl::Status Quarantine::Save() {
   if (is_saved_ || path_.empty()) return absl::OkStatus();
   PENSTOCK_FAILPOINT_RETURN("quarantine.save");
-  std::string text = FormatQuarantine({dataset_, version_, Entries()});
+  std::string text = FormatQuarantine({dataset_, version_, AllEntries()});
   if (access_ != nullptr) {
     PENSTOCK_RETURN_IF_ERROR(access_->WriteLater(path_, std::move(text)));
     is_saved_ = true;

@@ -1,9 +1,10 @@
-// A dataset's bad samples, stored in the state directory. Refused samples are only reported.
-// Samples that crashed or stalled a worker are quarantined: they are not decoded again until
-// someone clears the quarantine.
+// A dataset's bad samples, stored in the state directory, in three lists. Refused samples are only
+// reported. Samples that crashed or stalled a worker are quarantined: they are not decoded again
+// until someone clears the quarantine. Samples on which a consumer's GPU failed are left to workers
+// from then on; they may be in one of the other lists, too.
 //
-// A hijacked worker can claim anything about any sample. So a worker's reports count only for rows
-// of its own user.
+// A hijacked worker can claim anything about any sample, and so can a consumer. So what they report
+// counts only for rows of their own user.
 //
 // **Thread safety**: thread-compatible; one thread owns it. Only Load may block, and Save if the
 // quarantine was loaded without a StateAccess.
@@ -29,12 +30,16 @@ struct BadSample {
   int64_t time_unix_ms = 0;
   uint32_t attempts = 0;
   uint64_t stamp = 0;  // Dataset::stamp of the sample when it was found bad
-  // The users whose workers found it bad, ascending; empty: not known, which counts as everybody.
+  // The users whose workers, or GPUs, found it bad, ascending; empty: not known, which counts as
+  // everybody.
   std::vector<uint32_t> users = {};
 };
 
 // Whether a sample with this fault is quarantined, after a second try, or only reported.
 bool IsQuarantined(base::Fault fault);
+
+// Whether a sample with this fault is decoded by workers instead of its consumer's GPU.
+bool IsDecodedByWorkers(base::Fault fault);
 
 class Quarantine {
  public:
@@ -42,9 +47,10 @@ class Quarantine {
 
   // Maximum numbers of entries; more are dropped. Dropping a refused sample loses only its report.
   // If quarantined samples are dropped, workers are no longer protected from them; Add reports
-  // that.
+  // that. A sample for workers that is dropped is left to GPUs, whose consumers replace it.
   static constexpr size_t kMaxRefused = 10'000;
   static constexpr size_t kMaxQuarantined = 100'000;
+  static constexpr size_t kMaxForWorkers = 10'000;
   static constexpr size_t kMaxUsers = 64;  // of one entry
 
   enum class Added {
@@ -67,12 +73,12 @@ class Quarantine {
                      std::shared_ptr<StateAccess> access = nullptr);
 
   // Drops samples whose files have changed since they were found bad, given their current stamps.
-  // Returns how many. Increases version() if one of them was quarantined.
+  // Returns how many. Increases version() if one of them was quarantined, or for workers.
   size_t ForgetOthers(const std::function<uint64_t(uint64_t sample)>& stamp_of);
 
   // Records a bad sample. A refused sample may become quarantined, but not the other way round.
   // Its users are added to those of an earlier record. Increases version() if the set of
-  // quarantined samples grew for anybody.
+  // quarantined samples, or of those for workers, grew for anybody.
   Added Add(const BadSample& bad);
 
   // Whether the sample is quarantined for anybody.
@@ -80,25 +86,32 @@ class Quarantine {
   // Whether it is quarantined for rows of this user. Checked before each dispatch.
   bool Contains(uint64_t sample, uint32_t user) const;
 
-  // The record of a bad sample of either kind, or nullptr. Valid until the next change.
+  // Whether workers decode it for this user's feeds, although the consumer's GPU could be asked to.
+  bool IsForWorkers(uint64_t sample, uint32_t user) const;
+
+  // The record of a sample that is quarantined or was refused, or nullptr. Valid until the next
+  // change.
   const BadSample* Find(uint64_t sample) const;
 
-  // Part of slot keys and session states: equal versions mean equal sets of quarantined samples.
+  // Part of slot keys and session states: equal versions mean equal sets of quarantined samples and
+  // of samples for workers.
   uint64_t version() const { return version_; }
 
   size_t quarantined() const { return quarantined_.size(); }
   size_t refused() const { return refused_.size(); }
-  // Number of entries of both kinds for each fault; faults without entries may be missing.
+  // Number of samples that have an entry in any list.
+  size_t samples() const { return samples_; }
+  // Number of entries of all lists for each fault; faults without entries may be missing.
   const std::map<base::Fault, size_t>& by_fault() const { return by_fault_; }
 
-  // All entries of both kinds, ordered by sample.
+  // One entry for each sample, ordered by sample. What workers found goes before what a GPU found.
   std::vector<BadSample> Entries() const;
 
   // Up to `at_most` entries from sample `from` on, ordered by sample.
   std::vector<BadSample> Entries(uint64_t from, size_t at_most) const;
 
-  // Removes all entries of both kinds and returns their number. Increases version(), so that no
-  // batch is used again in which others stand in for them.
+  // Removes all entries and returns the number of samples. Increases version(), so that no batch is
+  // used again in which others stand in for them.
   size_t Clear();
 
   // Stores unsaved changes: immediately, or soon if there is a StateAccess. After an error
@@ -116,11 +129,17 @@ class Quarantine {
   std::string folder_, path_;  // empty: not stored
   uint64_t dataset_ = 0;
   uint64_t version_ = 0;
+  using List = std::map<uint64_t, BadSample>;
+  List& ListOf(base::Fault fault);
   void Keep(const BadSample& bad);
+  Added AddForWorkers(const BadSample& bad);
   static Added AddUsers(const std::vector<uint32_t>& users, BadSample& known);
+  size_t CountSamples() const;
+  std::vector<BadSample> AllEntries() const;
 
-  std::map<uint64_t, BadSample> refused_, quarantined_;
+  List refused_, quarantined_, for_workers_;
   std::map<base::Fault, size_t> by_fault_;
+  size_t samples_ = 0;
   bool is_saved_ = true;
   std::shared_ptr<StateAccess> access_;  // shared with the catalogue; null: Save blocks
 };

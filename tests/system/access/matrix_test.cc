@@ -20,7 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // gRPC status codes.
-constexpr int kOk = 0, kNotFound = 5, kDenied = 7, kWrongState = 9, kGone = 14, kNoTicket = 16;
+constexpr int kOk = 0, kInvalid = 3, kNotFound = 5, kDenied = 7, kWrongState = 9, kGone = 14,
+              kNoTicket = 16;
 
 // A caller and its properties.
 struct Identity_ {
@@ -43,6 +44,7 @@ enum class About {
   kSession,           // the process that owns the session
   kClosing,           // the same; other callers get OK whether or not the session exists
   kSlabs,             // the same; this session has no slabs, so its owner gets FAILED_PRECONDITION
+  kUndecoded,         // the same; it has no undecoded rows, so its owner gets INVALID_ARGUMENT
   kOperators,         // operators
 };
 
@@ -61,6 +63,8 @@ const std::map<std::string, Method>& Methods() {
       {"FeedService.OpenSession", {About::kOwnDataset, OpenJson("$D")}},
       {"FeedService.ListSlabs", {About::kSlabs, R"({"session_id":"$S"})"}},
       {"FeedService.GetProgress", {About::kSession, R"({"session_id":"$S"})"}},
+      {"FeedService.ReportUndecodable",
+       {About::kUndecoded, R"({"session_id":"$S","samples":["0"]})"}},
       {"FeedService.CloseSession", {About::kClosing, R"({"session_id":"$S"})"}},
       {"AdminService.GetStatus", {About::kNothing, "{}"}},
       {"AdminService.ListSessions", {About::kNothing, "{}"}},
@@ -97,8 +101,10 @@ int Expected(About about, const Identity_& who, const std::string& dataset) {
       return exists ? kOk : kNotFound;
     case About::kSession:
     case About::kSlabs:
+    case About::kUndecoded:
       if (!who.has_ticket) return kNoTicket;
       if (!who.has_session) return kNotFound;
+      if (about == About::kUndecoded) return kInvalid;
       return about == About::kSlabs ? kWrongState : kOk;
     case About::kClosing:
       return who.has_ticket ? kOk : kNoTicket;

@@ -117,6 +117,7 @@ TEST(OperatorsTest, EachReasonForARefusalAndEachActionOfAnOperatorIsInTheLogAndC
   const size_t at = opened.text.find("session_id\":\"") + 13;
   const std::string session =
       R"({"session_id":")" + opened.text.substr(at, opened.text.find('"', at) - at) + R"("})";
+  const std::string report = session.substr(0, session.size() - 1) + R"(,"samples":["0"]})";
   const std::string secret = R"({"dataset":"secret-set"})", flowers = R"({"dataset":"flowers"})";
   std::string too_much = OpenJson("flowers");
   for (size_t at; (at = too_much.find(":32")) != std::string::npos;)
@@ -137,6 +138,7 @@ TEST(OperatorsTest, EachReasonForARefusalAndEachActionOfAnOperatorIsInTheLogAndC
       {outsider.get(), "AdminService.ListQuarantine", secret, "not_in_group"},
       {outsider.get(), "FeedService.GetProgress", session, "not_owner"},
       {outsider.get(), "FeedService.ListSlabs", session, "not_owner"},
+      {outsider.get(), "FeedService.ReportUndecodable", report, "not_owner"},
       {outsider.get(), "FeedService.CloseSession", session, "not_owner"},
       {outsider.get(), "FeedService.OpenSession", too_much, "limit"},
       {&no_ticket, "FeedService.DescribeDataset", flowers, "no_ticket"}};

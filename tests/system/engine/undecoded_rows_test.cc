@@ -114,5 +114,78 @@ TEST_F(UndecodedRowsTest, WhatTheConsumerDoesNotMakeIsRefused) {
   EXPECT_THAT(rig_.Ask(request).status().message(), HasSubstr("undecoded rows are for sessions"));
 }
 
+// ---- Samples on which the consumer's GPU failed. ----
+
+constexpr uint64_t kReported = 9;
+constexpr uint64_t kItsBatch = kReported / EngineRig::kBatch,
+                   kItsRow = kReported % EngineRig::kBatch;
+
+TEST_F(UndecodedRowsTest, WhatAGpuFailedOnIsDecodedByWorkersForItsUser) {
+  const uint64_t session = rig_.Open(Request(kPeer));
+  const std::vector<Copied> before = rig_.TakeAll(session);
+  const uint64_t version = rig_.dataset()->quarantine.version();
+
+  ASSERT_TRUE(rig_.engine().ReportUndecodable(kPeer, session, {{kReported, kReported}}).ok());
+
+  EXPECT_EQ(rig_.dataset()->quarantine.version(), version + 1);
+  const std::vector<Copied> after = rig_.TakeAll(rig_.Open(Request(kPeer)));
+  const std::vector<Copied> pixels = rig_.TakeAll(rig_.Open(rig_.Request(kOtherPeer)));
+  EXPECT_EQ(CountFiles(after), EngineRig::kSamples - 2);
+  for (uint64_t batch = 0; batch < kBatches; ++batch) {
+    EXPECT_EQ(after[batch].ids, before[batch].ids);
+    EXPECT_EQ(after[batch] == before[batch], batch != kItsBatch) << batch;
+  }
+  const std::span<const std::byte> place = PlaceOf(after[kItsBatch], kItsRow);
+  const size_t bytes = NoteOf(place).bytes;
+  EXPECT_EQ(NoteOf(place).holds, shm::RowHolds::kPixels);
+  EXPECT_TRUE(std::ranges::equal(
+      place.first(bytes), std::span(pixels[kItsBatch].pixels).subspan(kItsRow * bytes, bytes)));
+}
+
+TEST_F(UndecodedRowsTest, AReportChangesNothingForAnotherUserOrOnTheCpu) {
+  OpenRequest of_another = Request(kOtherPeer);
+  of_another.user = 2000;
+  const std::vector<Copied> theirs = rig_.TakeAll(rig_.Open(of_another));
+  const std::vector<Copied> pixels = rig_.TakeAll(rig_.Open(rig_.Request(kPeer)));
+  const uint64_t session = rig_.Open(Request(kPeer));
+
+  ASSERT_TRUE(rig_.engine().ReportUndecodable(kPeer, session, {{kReported}}).ok());
+
+  EXPECT_EQ(rig_.TakeAll(rig_.Open(of_another)), theirs);
+  EXPECT_EQ(rig_.TakeAll(rig_.Open(rig_.Request(kPeer))), pixels);
+  EXPECT_EQ(rig_.dataset()->PolicyOf(1000).bad_samples(), 0u);
+}
+
+// Batches that were filled before keep their bytes; those that follow are filled anew.
+TEST_F(UndecodedRowsTest, AReportWithinASessionHoldsForItsBatchesFromThenOn) {
+  const uint64_t session = rig_.Open(Request(kPeer));
+  ASSERT_TRUE(rig_.RunUntilAnnounced(session, 1));
+  constexpr uint64_t kLater = 33;
+
+  ASSERT_TRUE(rig_.engine().ReportUndecodable(kPeer, session, {{kLater}}).ok());
+
+  const std::vector<Copied> batches = rig_.TakeAll(session);
+  ASSERT_EQ(batches.size(), kBatches);
+  const std::span<const std::byte> place =
+      PlaceOf(batches[kLater / EngineRig::kBatch], kLater % EngineRig::kBatch);
+  EXPECT_EQ(NoteOf(place).holds, shm::RowHolds::kPixels);
+  EXPECT_EQ(CountFiles(batches), EngineRig::kSamples - 2);
+}
+
+TEST_F(UndecodedRowsTest, AReportIsOfTheSessionsOwnerRowsAndDataset) {
+  const uint64_t session = rig_.Open(Request(kPeer)), pixels = rig_.Open(rig_.Request(kPeer));
+  const auto report = [&](uint64_t peer, uint64_t id, const std::vector<uint64_t>& samples) {
+    return rig_.engine().ReportUndecodable(peer, id, samples);
+  };
+
+  EXPECT_TRUE(absl::IsPermissionDenied(report(kOtherPeer, session, {1})));
+  EXPECT_TRUE(absl::IsNotFound(report(kPeer, session + 100, {1})));
+  EXPECT_THAT(report(kPeer, pixels, {1}).message(), HasSubstr("has no undecoded rows"));
+  const absl::Status outside = report(kPeer, session, {1, EngineRig::kSamples});
+  EXPECT_TRUE(absl::IsInvalidArgument(outside));
+  EXPECT_THAT(outside.message(), HasSubstr("got 40, but the dataset 'flowers' has only 40"));
+  EXPECT_TRUE(rig_.dataset()->quarantine.Entries().empty());
+}
+
 }  // namespace
 }  // namespace penstock::feed

@@ -101,5 +101,24 @@ TEST_F(CatalogSharingTest, ABadSampleWhoseFileWasReplacedIsTriedAgain) {
   EXPECT_EQ(state->policy.bad_samples(), 0u);
 }
 
+// It says nothing about workers, so it does not count against max_quarantined.
+TEST_F(CatalogSharingTest, ASampleThatAGpuFailedOnIsKnownAfterARestartButNotBad) {
+  {
+    const Catalog::State state = Open(folder_.At("flowers")).value();
+    state->quarantine.Add({.sample = 1,
+                           .path = "p",
+                           .fault = base::Fault::kNotByGpu,
+                           .stamp = state->dataset->stamp(1),
+                           .users = {1001}});
+    ASSERT_TRUE(state->quarantine.Save().ok());
+  }
+  catalog_.reset();
+
+  const Catalog::State state = Open(folder_.At("flowers")).value();
+
+  EXPECT_TRUE(state->quarantine.IsForWorkers(1, 1001));
+  EXPECT_EQ(state->policy.bad_samples() + state->PolicyOf(1001).bad_samples(), 0u);
+}
+
 }  // namespace
 }  // namespace penstock::app

@@ -277,6 +277,30 @@ TEST_F(ServiceTest, BadSamplesAreListedCountedAndCleared) {
   EXPECT_EQ(Status().quarantined(), 0u);
 }
 
+TEST_F(ServiceTest, WhatATrainersGpuCannotDecodeIsListedAsWorkForWorkers) {
+  session::Request request = Request();
+  request.feed.decoding.undecoded = {.place_bytes = 1024, .share = 1, .decoder = 1};
+  const uint64_t session = Open(request)->session, pixels = Open(Request())->session;
+  const auto report = [this](uint64_t id, uint8_t peer) {
+    Answer<bool> answer;
+    service_->ReportUndecodable(PermitOf(peer), id, {2}, answer.Callback());
+    return answer.Get().status();
+  };
+
+  EXPECT_TRUE(report(session, 1).ok());
+  EXPECT_EQ(report(pixels, 1).code(), Code::kInvalidArgument);
+  EXPECT_EQ(report(session, 9).code(), Code::kUnauthenticated);
+
+  Answer<v1::ListQuarantineResponse> listed;
+  service_->ListQuarantine(Operator(), {.dataset = "", .page_size = 10}, listed.Callback());
+  const v1::ListQuarantineResponse list = listed.Get().value();
+  ASSERT_EQ(list.entries_size(), 1);
+  EXPECT_EQ(list.entries(0).sample(), 2u);
+  EXPECT_EQ(list.entries(0).reason(), "the GPU's decoder failed on it");
+  EXPECT_TRUE(list.entries(0).decoded_by_workers());
+  EXPECT_FALSE(list.entries(0).quarantined());
+}
+
 // ---- Several users. ----
 
 // Session numbers can be guessed, so callers must not learn whether another's session exists.
@@ -287,8 +311,11 @@ TEST_F(ServiceTest, AnothersSessionIsSpokenOfAsOneThatIsNotThere) {
     Answer<rpc::Progress> progress;
     Answer<std::vector<exporting::SlabFacts>> slabs;
     service_->GetProgress(PermitOf(peer), id, progress.Callback());
+    Answer<bool> report;
     service_->ListSlabs(PermitOf(peer), id, slabs.Callback());
-    return std::vector<absl::Status>{progress.Get().status(), slabs.Get().status()};
+    service_->ReportUndecodable(PermitOf(peer), id, {0}, report.Callback());
+    return std::vector<absl::Status>{progress.Get().status(), slabs.Get().status(),
+                                     report.Get().status()};
   };
 
   const std::vector<absl::Status> theirs = ask(2, session), nobodys = ask(2, session + 100);

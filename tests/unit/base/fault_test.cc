@@ -41,6 +41,7 @@ TEST(FaultTest, WhatAWorkerReportsIsTheSamplesAndCostsNoWorker) {
   EXPECT_TRUE(IsWorkers(Fault::kTooManyScans));
   EXPECT_TRUE(IsWorkers(Fault::kMissing));
   EXPECT_FALSE(IsWorkers(Fault::kTimeout));
+  EXPECT_FALSE(IsWorkers(Fault::kNotByGpu));
   EXPECT_FALSE(IsWorkers(static_cast<Fault>(kBeyondAll)));
 }
 

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "client/src/connection/connection.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/unit/client/fake_services.h"
 
@@ -127,6 +128,17 @@ TEST_F(ClientTest, ASessionDeliversAndShowsItsTicketAndName) {
   EXPECT_EQ(*session.Quarantined(), 2u);
   EXPECT_EQ(services.ticket, "00112233445566778899aabbccddeeff");
   EXPECT_THAT(services.client, StartsWith("a-test/"));
+}
+
+TEST_F(ClientTest, WhatAGpuCannotDecodeIsReportedWithItsSession) {
+  FakeServices services(address_, daemon_);
+  const auto connection = Connection::Connect(address_, "a-test", {}).value();
+
+  EXPECT_TRUE(connection->ReportUndecodable(42, std::vector<uint64_t>{7, 5}, kLong).ok());
+
+  ASSERT_EQ(services.reported.size(), 1u);
+  EXPECT_EQ(services.reported[0].session_id(), 42u);
+  EXPECT_THAT(services.reported[0].samples(), ::testing::ElementsAre(7, 5));
 }
 
 TEST_F(ClientTest, ASegmentThatTheDaemonGivesUpIsUnmapped) {

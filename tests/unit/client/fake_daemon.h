@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <thread>
 #include <vector>
 
 #include "client/src/gpu/slabs.h"
@@ -78,6 +80,21 @@ class FakeLink final : public Link {
     asked_for.push_back(timeout);
     return progress;
   }
+  absl::Status ReportUndecodable(uint64_t, std::span<const uint64_t> samples,
+                                 base::Duration timeout) override {
+    const base::MutexLock lock(asked_mutex);
+    reports.emplace_back(samples.begin(), samples.end());
+    report_timeout = timeout;
+    return reporting;
+  }
+  // Waits for this many reports, which another thread makes, and returns them.
+  std::vector<std::vector<uint64_t>> AwaitReports(size_t count) {
+    const base::TimePoint deadline = base::Now() + std::chrono::seconds(20);
+    for (;; std::this_thread::yield()) {
+      const base::MutexLock lock(asked_mutex);
+      if (reports.size() >= count || base::Now() > deadline) return reports;
+    }
+  }
   absl::Status CloseSession(uint64_t session_id, base::Duration) override {
     closed.push_back(session_id);
     return absl::OkStatus();
@@ -92,6 +109,10 @@ class FakeLink final : public Link {
   absl::StatusOr<Progress> progress = Progress();
   base::Mutex asked_mutex;  // another thread may ask for a session's statistics
   std::vector<base::Duration> asked_for;
+  // The answer to ReportUndecodable, the samples of each call, and the timeout of the last one.
+  absl::Status reporting;
+  std::vector<std::vector<uint64_t>> reports;
+  base::Duration report_timeout{};
   // For device delivery: the slabs that FetchSlabs opens, and the number of calls.
   std::vector<SlabOffer> offers;
   int fetches = 0;

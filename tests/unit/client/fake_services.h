@@ -58,6 +58,7 @@ class FakeServices final : public v1::FeedService::Service {
   std::vector<v1::OpenSessionRequest> opened;
   std::vector<std::vector<uint64_t>> orders;
   std::vector<int> described;  // number of samples in each call
+  std::vector<v1::ReportUndecodableRequest> reported;
   std::atomic<int> closed{0};
 
  private:
@@ -198,6 +199,13 @@ class FakeServices final : public v1::FeedService::Service {
     response->set_first_epoch_batches(grant.first_epoch_batches);
     response->set_epoch_batches(grant.epoch_batches);
     if (answers_.send_descriptors) SendDescriptors(grant.session_id);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ReportUndecodable(grpc::ServerContext*, const v1::ReportUndecodableRequest* request,
+                                 v1::ReportUndecodableResponse*) override {
+    const base::MutexLock lock(mutex_);
+    reported.push_back(*request);
     return grpc::Status::OK;
   }
 

@@ -45,9 +45,17 @@ TEST(ResponseTest, AGrantIsWhatTheDaemonSaysOfWhatWasAsked) {
   EXPECT_EQ(grant.delivery, Delivery::kHost);
   EXPECT_EQ(grant.handle, HandleKind::kAuto);
   EXPECT_FALSE(grant.synthetic.has_value());
+  EXPECT_FALSE(grant.fail_on_bad_sample);
   ASSERT_EQ(grant.tensors.size(), 1u);
   EXPECT_EQ(grant.tensors[0].row_bytes, 16u);
   EXPECT_EQ(grant.tensors[0].offset, 64u);
+}
+
+TEST(ResponseTest, ASessionThatFailsOnBadSamplesKnowsItFromItsRequest) {
+  v1::OpenSessionRequest request = Digits();
+  request.set_fail_on_bad_sample(true);
+
+  EXPECT_TRUE(ToGrant(request, {.delivery = Delivery::kHost}, 0, Answer()).fail_on_bad_sample);
 }
 
 TEST(ResponseTest, RowsThatAreMadeOfPlacesHaveTheSizeThatWasAskedFor) {

@@ -1,5 +1,10 @@
 // Pinned delivery of undecoded rows: they are decoded on the way, one that cannot be becomes
-// another row of its batch, and what the daemon says about them is checked.
+// another row of its batch and is reported, and what the daemon says about them is checked.
+#include <atomic>
+#include <future>
+
+#include "client/src/session/stage_thread.h"
+#include "client/src/session/undecodable_reports.h"
 #include "common/shm/row_note.h"
 #include "tests/unit/client/fake_gpu.h"
 #include "tests/unit/client/session_fixture.h"
@@ -63,6 +68,10 @@ class UndecodedSessionTest : public ::testing::Test {
   }
   void Write(uint32_t row, const shm::RowNote& note) {
     std::memcpy(slot_ + (row + 1) * kPlaceBytes - sizeof note, &note, sizeof note);
+  }
+  // Makes this the sample of a row of the batch that was announced last.
+  void SetId(uint32_t row, uint64_t sample) {
+    std::memcpy(slot_ + UndecodedGrant().ids_offset + row * sizeof sample, &sample, sizeof sample);
   }
   SessionCore Open() {
     return SessionCore(std::make_unique<FakeOpener>(&reopening_), daemon_.Attach(gpu_).value(), {});
@@ -188,6 +197,111 @@ TEST_F(UndecodedSessionTest, WhatAPlaceSaysIsChecked) {
       {with([](auto& n) { n.flip = 2; }), "cannot become the row"},
       {with([](auto& n) { n.interpolation = 4; }), "cannot become the row"}};
   for (const auto& [note, words] : cases) EXPECT_THAT(Refusal(note), HasSubstr(words));
+}
+
+// ---- What the daemon hears of rows that could not be decoded. ----
+
+TEST_F(UndecodedSessionTest, EachSampleIsReportedOnceWithATimeLimit) {
+  Announce({kDamaged, 12, 13, kDamaged});
+  SessionCore session = Open();
+  ASSERT_TRUE(session.Next(kNow).ok());
+  EXPECT_THAT(daemon_.link->AwaitReports(1), ElementsAre(ElementsAre(100, 103)));
+  EXPECT_EQ(daemon_.link->report_timeout, std::chrono::seconds(1));
+
+  Announce({21, kDamaged, 23, 24});
+  SetId(0, 100);                      // of row 0 …
+  std::memset(slot_, kDamaged, 100);  // … which fails again
+  ASSERT_TRUE(session.Next(kNow).ok());
+
+  EXPECT_THAT(daemon_.link->AwaitReports(2), ElementsAre(ElementsAre(100, 103), ElementsAre(201)));
+}
+
+TEST_F(UndecodedSessionTest, BatchesWithoutTroubleAreNotReported) {
+  Announce({1, 2, 3, 4});
+  {
+    SessionCore session = Open();
+    ASSERT_TRUE(session.Next(kNow).ok());
+  }
+  EXPECT_THAT(daemon_.link->AwaitReports(0), ::testing::IsEmpty());
+}
+
+TEST_F(UndecodedSessionTest, AReportThatFailsCostsNoBatchAndTheSampleIsReportedNextTime) {
+  daemon_.link->reporting = absl::UnavailableError("the daemon is busy");
+  Announce({kDamaged, 12, 13, 14});
+  SessionCore session = Open();
+  ASSERT_TRUE(session.Next(kNow).ok());
+  ASSERT_EQ(daemon_.link->AwaitReports(1).size(), 1u);
+
+  Announce({kDamaged, 22, 23, 24});
+  SetId(0, 100);
+  const Result<Batch> batch = session.Next(kNow);
+
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  EXPECT_THAT(daemon_.link->AwaitReports(2), ElementsAre(ElementsAre(100), ElementsAre(100)));
+}
+
+TEST_F(UndecodedSessionTest, ASessionThatFailsOnBadSamplesNamesTheFirstAndReportsAll) {
+  Grant grant = UndecodedGrant();
+  grant.dataset = "birds";
+  grant.fail_on_bad_sample = true;
+  FakeDaemon daemon{grant};
+  daemon.rows = daemon_.rows;
+  daemon.AnnounceNext();
+  slot_ = daemon.slots();
+  for (uint32_t row = 0; row < 4; ++row) {
+    std::memset(slot_ + row * kPlaceBytes, row == 0 ? 11 : kDamaged, 100);
+    Write(row, JpegNote());
+  }
+  SessionCore session(std::make_unique<FakeOpener>(&reopening_), daemon.Attach(gpu_).value(), {});
+
+  const Status status = session.Next(kNow).status();
+
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_THAT(status.message(),
+              HasSubstr("sample 101 of 'birds': the GPU cannot decode it: damaged"));
+  EXPECT_EQ(daemon_.rows->replaced(), 0u);
+  EXPECT_THAT(daemon.link->AwaitReports(1), ElementsAre(ElementsAre(101, 102, 103)));
+}
+
+TEST(UndecodableReportsTest, ManySamplesAreReportedInPartsUpToTheFirstFailure) {
+  FakeDaemon daemon;
+  const absl::StatusOr<Opened> opened = daemon.Attach();
+  UndecodableReports reports;
+  for (uint64_t sample = 0; sample < 4097; ++sample) reports.Note(sample);
+
+  daemon.link->reporting = absl::UnavailableError("gone");
+  reports.Send(*opened->attachment.get());
+  EXPECT_EQ(daemon.link->AwaitReports(1).size(), 1u);
+  daemon.link->reporting = absl::OkStatus();
+  for (uint64_t sample = 0; sample < 4097; ++sample) reports.Note(sample);
+  reports.Send(*opened->attachment.get());
+  reports.Note(5);
+  reports.Send(*opened->attachment.get());
+
+  const auto sent = daemon.link->AwaitReports(3);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[1].size(), 4096u);
+  EXPECT_THAT(sent[2], ElementsAre(4096));
+}
+
+TEST(StageThreadTest, WhatFollowsABatchIsNotAwaitedButRunsBeforeTheEnd) {
+  std::atomic<bool> done = false;
+  std::promise<void> may_go;
+  {
+    StageThread thread;
+    ASSERT_TRUE(thread.Start().ok());
+    thread.Add(
+        1, [] { return absl::OkStatus(); },
+        [&] {
+          may_go.get_future().wait();
+          done = true;
+        });
+
+    EXPECT_TRUE(thread.Await(1).ok());
+    EXPECT_FALSE(done);
+    may_go.set_value();
+  }
+  EXPECT_TRUE(done);
 }
 
 }  // namespace

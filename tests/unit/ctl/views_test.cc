@@ -238,6 +238,15 @@ TEST(ViewsTest, ARefusedSampleSaysWhyAndWhatBecameOfIt) {
   EXPECT_THAT(text, HasSubstr("/data/flowers/a.jpg"));
 }
 
+TEST(ViewsTest, ASampleThatAGpuFailedOnIsSaidToBeDecodedByWorkers) {
+  v1::ListQuarantineResponse list;
+  v1::QuarantineEntry& entry = *list.add_entries();
+  entry.set_reason("the GPU's decoder failed on it");
+  entry.set_decoded_by_workers(true);
+
+  EXPECT_THAT(Show(list), HasSubstr("the GPU's decoder failed on it  decoded by workers"));
+}
+
 TEST(ViewsTest, ADatasetWithoutAnIndexSaysSo) {
   v1::ListDatasetsResponse datasets;
   datasets.add_datasets()->set_name("flowers");

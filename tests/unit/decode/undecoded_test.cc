@@ -220,5 +220,17 @@ TEST(EngineWalkTest, SurvivesAnyBytes) {
   EXPECT_GT(passed, 0u);  // most changes are in the scan
 }
 
+// A share of 0 keeps a sample from the consumer, whatever its number hashes to.
+TEST_F(PlaceTest, HoldsPixelsIfTheShareIsNone) {
+  const JpegFile file = MakeJpeg(100, 80, {});
+  const std::vector<std::byte> place = Decode(file, Placed(kRandomCrop, 0), 3);
+
+  EXPECT_EQ(fault_, Fault::kNone);
+  EXPECT_EQ(NoteIn(place).holds, RowHolds::kPixels);
+  EXPECT_EQ(RowFrom(place, kRandomCrop), Decode(file, kRandomCrop, 3));
+  for (uint64_t sample = 0; sample < 1000; ++sample)
+    EXPECT_FALSE(IsAmongShare({.place_bytes = kPlaceBytes, .share = 0, .decoder = 1}, sample));
+}
+
 }  // namespace
 }  // namespace penstock::decode

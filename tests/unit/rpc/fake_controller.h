@@ -43,6 +43,15 @@ class FakeController final : public Controller {
     if (session_id != 42) return done(absl::NotFoundError("no such session"));
     done(Progress{.announced = 3, .decoding = 2, .stalled_reason = "/flowers/7: gone"});
   }
+  void ReportUndecodable(const Permit&, uint64_t session_id, std::vector<uint64_t> samples,
+                         Callback<bool> done) override {
+    if (session_id != 42) return done(absl::NotFoundError("no such session"));
+    {
+      base::MutexLock lock(mutex_);
+      undecodable_ = std::move(samples);
+    }
+    done(true);
+  }
   void OpenSession(const Permit& permit, session::Request request, Cancelled,
                    Callback<session::Grant> done) override {
     {
@@ -173,6 +182,11 @@ class FakeController final : public Controller {
     base::MutexLock lock(mutex_);
     return trace_cancelled_ && trace_cancelled_();
   }
+  // The samples of the last report.
+  std::vector<uint64_t> undecodable() const {
+    base::MutexLock lock(mutex_);
+    return undecodable_;
+  }
   // The samples of all orders received, complete or not, and the number of complete orders.
   std::vector<uint64_t> ordered() const {
     base::MutexLock lock(mutex_);
@@ -250,7 +264,8 @@ class FakeController final : public Controller {
   mutable base::Mutex mutex_;
   std::vector<OpenedSession> opened_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<std::function<void()>> held_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<uint64_t> ordered_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<uint64_t> ordered_ PENSTOCK_GUARDED_BY(mutex_), undecodable_
+      PENSTOCK_GUARDED_BY(mutex_);
   int orders_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::function<bool()> trace_cancelled_ PENSTOCK_GUARDED_BY(mutex_);
   int orders_dropped_ PENSTOCK_GUARDED_BY(mutex_) = 0;

@@ -150,6 +150,16 @@ v1::Undecoded HalfOfTheRows() {
   return undecoded;
 }
 
+TEST(UndecodableToDomainTest, AReportNamesOneTo4096Samples) {
+  v1::ReportUndecodableRequest report;
+  EXPECT_THAT(UndecodableFrom(report).status().message(), HasSubstr("wanted 1 to 4096, got 0"));
+  for (uint64_t sample = 0; sample < 4096; ++sample) report.add_samples(sample);
+  EXPECT_EQ(UndecodableFrom(report)->size(), 4096u);
+  EXPECT_EQ(UndecodableFrom(report)->back(), 4095u);
+  report.add_samples(7);
+  EXPECT_TRUE(absl::IsInvalidArgument(UndecodableFrom(report).status()));
+}
+
 TEST(UndecodedToDomainTest, AShareIsAPartOfAllNumbersAndDecodersDiffer) {
   v1::Undecoded undecoded = HalfOfTheRows();
   const decode::Undecoded half = UndecodedFrom(undecoded).value();

@@ -322,5 +322,44 @@ TEST_F(SampleForTest, StandInsDependOnTheEpochAndTheSampleAlone) {
   EXPECT_EQ(SampleFor(*feed_, task), plan::SubstituteFor(kSamples, 3, 5, 17, 1));
 }
 
+// ---- Samples on which a consumer's GPU failed. ----
+
+TEST_F(RowItemsTest, WhatAUsersGpuFailedOnIsForWorkersInUndecodedFeedsOfThatUser) {
+  feed_->spec.decoding.undecoded = {.place_bytes = 4096, .share = 99, .decoder = 1};
+  const uint64_t sample = Begin().sample;
+  const UserId user = task_.user, other(task_.user.value() + 1);
+
+  EXPECT_TRUE(rows_.RecordNotByGpu(feed_->dataset, sample, user));
+  EXPECT_FALSE(rows_.RecordNotByGpu(feed_->dataset, sample, user));
+
+  RowTask task = task_;
+  const auto share = [&] {
+    const auto item = rows_.Begin(task, feed_, pool_.Place(task.slot.value()));
+    EXPECT_EQ(item->sample, sample);
+    return item->spec.undecoded.share;
+  };
+  EXPECT_EQ(share(), 0u);
+  task.user = other;
+  EXPECT_EQ(share(), 99u);
+  task.user = user;
+  feed_->spec.decoding.undecoded = {};
+  EXPECT_EQ(rows_.Begin(task, feed_, pool_.Place(task.slot.value()))->spec, feed_->spec.decoding);
+  EXPECT_EQ(dataset().PolicyOf(user.value()).bad_samples(), 0u);
+  EXPECT_EQ(rows_.replaced(), 0u);
+}
+
+TEST_F(RowItemsTest, WhatAWorkerThenRefusesCountsAndIsReportedAsUsual) {
+  const workers::WorkItem item = Begin();
+  rows_.RecordNotByGpu(feed_->dataset, item.sample, task_.user);
+
+  const FillOutcome refused = End(item, OutcomeKind::kRefused, Fault::kTruncated);
+
+  EXPECT_THAT(std::string(refused.bad_sample.message()), ::testing::HasSubstr("truncated"));
+  EXPECT_EQ(dataset().PolicyOf(task_.user.value()).bad_samples(), 1u);
+  ASSERT_EQ(dataset().quarantine.Entries().size(), 1u);
+  EXPECT_EQ(dataset().quarantine.Entries()[0].fault, Fault::kTruncated);
+  EXPECT_TRUE(dataset().quarantine.IsForWorkers(item.sample, task_.user.value()));
+}
+
 }  // namespace
 }  // namespace penstock::feed
