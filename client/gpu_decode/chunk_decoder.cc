@@ -96,11 +96,8 @@ std::string ChunkDecoder::Objection(const JpegRow& row) {
   return decoder_.Objection(row.file, {row.width, row.height});
 }
 
-absl::Status ChunkDecoder::AddCopy(const uint8_t* pixels, uint8_t* into, const ImageSize& row) {
-  if (tables_->AddCopy(pixels, into, row.width, row.height)) return absl::OkStatus();
-  PENSTOCK_RETURN_IF_ERROR(Finish());
-  PENSTOCK_CHECK(tables_->AddCopy(pixels, into, row.width, row.height));
-  return absl::OkStatus();
+absl::Status ChunkDecoder::Copy(const uint8_t* pixels, uint8_t* into, uint64_t bytes) {
+  return device_->Copy(into, pixels, bytes);
 }
 
 absl::StatusOr<ChunkResult> ChunkDecoder::Decode(std::span<const ChunkRow> rows) {

@@ -33,8 +33,8 @@ struct ChunkRow {
 struct ChunkResult {
   // Of the call as a whole, in nvJPEG's words: then no row was made, and the decoder is a new one.
   std::string error;
-  // Otherwise, for each image, how many blocks of 8 × 8 pixels nvJPEG left out. Rows of such images
-  // are invalid.
+  // Otherwise, for each image, how many parts of 64 × 64 pixels nvJPEG left out. Rows of such
+  // images are invalid.
   std::vector<uint32_t> unwritten_blocks;
 };
 
@@ -54,8 +54,8 @@ class ChunkDecoder {
   // Why this row cannot be made of its file; empty if it can.
   std::string Objection(const JpegRow& row);
 
-  // Adds a finished row to the next launch.
-  absl::Status AddCopy(const uint8_t* pixels, uint8_t* into, const ImageSize& row);
+  // Enqueues the copy of a finished row.
+  absl::Status Copy(const uint8_t* pixels, uint8_t* into, uint64_t bytes);
 
   // Decodes the files, makes their rows, and waits for the device.
   // **Requires**: no objection to any row; at most kMaxImagesOfChunk, which fit the arena.

@@ -65,6 +65,12 @@ class CudaDecodeDevice final : public DecodeDevice {
     return cuda::CopyToDevice(static_cast<std::byte*>(device), pinned, bytes, stream_);
   }
 
+  absl::Status Copy(void* device, const void* from, size_t bytes) override {
+    PENSTOCK_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(device, from, bytes, cudaMemcpyDefault, Stream()),
+                                  "copying a row");
+    return absl::OkStatus();
+  }
+
   absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {
     PENSTOCK_RETURN_IF_CUDA_ERROR(
         cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, Stream()),

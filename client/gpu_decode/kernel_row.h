@@ -15,8 +15,6 @@ inline constexpr uint32_t kMaxTileInputs = 192;
 inline constexpr uint32_t kTapsPerGroup = 4;
 // How far past the end of an image the kernel may read (any value).
 inline constexpr uint32_t kImageSlackBytes = 64;
-// Bytes of a finished row that a block copies at once.
-inline constexpr uint32_t kCopyTileBytes = 8192;
 
 // One axis. Offsets are in words of 32 bits, from the beginning of the tables.
 struct AxisTable {
@@ -36,10 +34,9 @@ struct TileInputs {
 };
 
 struct KernelRow {
-  const uint8_t* from = nullptr;  // the image's first pixel, or the finished row
+  const uint8_t* from = nullptr;  // the image's first pixel
   uint8_t* into = nullptr;
-  uint64_t pitch =
-      0;  // bytes from one row of the image to the next, a multiple of 4; 0: copy `from`
+  uint64_t pitch = 0;  // bytes from one row of the image to the next, a multiple of 4
   uint32_t width = 0;  // of the output
   uint32_t height = 0;
   uint32_t tiles_across = 0;

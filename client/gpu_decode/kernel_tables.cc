@@ -66,17 +66,6 @@ void KernelTables::Add(const KernelRow& row) {
   max_tiles_ = std::max(max_tiles_, row.tiles);
 }
 
-bool KernelTables::AddCopy(const uint8_t* pixels, uint8_t* into, uint32_t width, uint32_t height) {
-  if (rows_ == max_rows_) return false;
-  const uint64_t bytes = uint64_t{3} * width * height;
-  Add({.from = pixels,
-       .into = into,
-       .width = width,
-       .height = height,
-       .tiles = static_cast<uint32_t>((bytes + kCopyTileBytes - 1) / kCopyTileBytes)});
-  return true;
-}
-
 bool KernelTables::AddImage(const JpegRow& row, const DecodedImage& image, uint8_t* into) {
   if (rows_ == max_rows_ || MostWords(row.x, row.y, row.interpolation) > capacity_ - used_) {
     return false;

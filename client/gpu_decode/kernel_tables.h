@@ -31,8 +31,6 @@ class KernelTables {
 
   void Clear();
 
-  // A row that is copied. False if there is no room for another row.
-  bool AddCopy(const uint8_t* pixels, uint8_t* into, uint32_t width, uint32_t height);
   // A row of an image. False if there is no room for it: launch what has been added, and clear.
   // **Requires**: the box lies in the image, and the axes have outputs.
   bool AddImage(const JpegRow& row, const DecodedImage& image, uint8_t* into);

@@ -8,7 +8,6 @@ namespace penstock::gpu_decode::device {
 
 constexpr uint32_t kMarkThreads = 256;
 constexpr uint32_t kMarkBytes = 8;
-constexpr uint32_t kBlockSide = 8;  // of a JPEG block, in pixels
 
 __device__ inline uint64_t MarkPattern(uint32_t image, uint64_t mark, uint32_t nonce) {
   uint64_t x = (uint64_t{nonce} << 32 | image) * 0x9E3779B97F4A7C15u + mark;
@@ -22,15 +21,15 @@ struct MarkPlace {
   uint32_t count;  // 8, or fewer in images of one or two columns
 };
 
-// A mark lies in the middle of its block's last row; in blocks that the image cuts off, at the end.
+// A mark lies in its part's last row; in parts that the image cuts off, at the end.
 __device__ inline MarkPlace PlaceOfMark(const MarkedImage& image, uint64_t mark) {
-  const uint32_t across = (image.width + kBlockSide - 1) / kBlockSide;
+  const uint32_t across = (image.width + kMarkedSide - 1) / kMarkedSide;
   const uint32_t column = static_cast<uint32_t>(mark % across);
   const uint32_t row = static_cast<uint32_t>(mark / across);
-  const uint32_t y = min(row * kBlockSide + kBlockSide - 1, image.height - 1);
+  const uint32_t y = min(row * kMarkedSide + kMarkedSide - 1, image.height - 1);
   const uint32_t row_bytes = 3 * image.width;
   const uint32_t count = min(kMarkBytes, row_bytes);
-  const uint32_t x = min(column * 3 * kBlockSide + kMarkBytes, row_bytes - count);
+  const uint32_t x = min(column * 3 * kMarkedSide + kMarkBytes, row_bytes - count);
   return {image.pixels + y * image.pitch + x, count};
 }
 

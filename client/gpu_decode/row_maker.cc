@@ -100,8 +100,7 @@ absl::Status RowMaker::Impl::Begin(const RowBatch& batch) {
   for (uint32_t i = 0; i < batch.rows.size(); ++i) {
     const RowInput& input = batch.rows[i];
     if (input.pixels != nullptr) {
-      PENSTOCK_RETURN_IF_ERROR(
-          decoder_->AddCopy(input.pixels, RowAt(i), {batch.width, batch.height}));
+      PENSTOCK_RETURN_IF_ERROR(decoder_->Copy(input.pixels, RowAt(i), row_bytes()));
     } else if (std::string objection = ObjectionTo(input.jpeg); !objection.empty()) {
       outcomes_[i] = {RowResult::kRefused, std::move(objection)};
     } else {
@@ -152,7 +151,7 @@ absl::StatusOr<bool> RowMaker::Impl::Attempt(Members members) {
     ++counts_.unwritten_images;
     last_error_ =
         absl::StrCat("nvJPEG left ", result.unwritten_blocks[i], " of ",
-                     MarksIn(chunk_[i].row->width, chunk_[i].row->height), " blocks unwritten");
+                     MarksIn(chunk_[i].row->width, chunk_[i].row->height), " parts unwritten");
     unwritten_.push_back(members[i]);
   }
   return true;

@@ -1,5 +1,5 @@
 // Makes rows of a batch on a GPU: JPEG files are decoded by nvJPEG, and one kernel crops, resizes
-// and flips them; rows that came as pixels are copied by the same kernel.
+// and flips them; rows that came as pixels are copied by the GPU's copy engine.
 //
 // Given the same decoded pixels, a row has the bytes of the CPU's decoder (server/decode), which
 // are Pillow's. nvJPEG's pixels differ a little from libjpeg-turbo's; README.md says how much.

@@ -1,5 +1,5 @@
 // The kernel that makes rows: resizes crops of decoded images in two passes with 8 bits between
-// them, as Pillow does, and copies rows that are finished.
+// them, as Pillow does.
 //
 // A tile's horizontal pass reads the image through the L1 cache, because neighbouring threads read
 // nearly the same words; its results, one word for each pixel, lie in shared memory for the
@@ -248,43 +248,13 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
   __syncthreads();
 }
 
-// Copies a part of a finished row. Host memory is far away, so all loads come before the stores.
-__device__ inline void CopyTile(const KernelRow& row, uint32_t tile) {
-  const uint64_t all = uint64_t{3} * row.width * row.height;
-  const uint64_t begin = uint64_t{tile} * kCopyTileBytes;
-  const uint64_t left = all - begin;
-  const uint32_t bytes = static_cast<uint32_t>(left < kCopyTileBytes ? left : kCopyTileBytes);
-  const uint8_t* const from = row.from + begin;
-  uint8_t* const into = row.into + begin;
-  uint32_t copied = 0;
-  if ((reinterpret_cast<uintptr_t>(from) | reinterpret_cast<uintptr_t>(into)) % 16 == 0) {
-    constexpr uint32_t kTurns = kCopyTileBytes / (16 * kRowThreads);
-    const uint32_t units = bytes / 16;
-    uint4 values[kTurns];
-#pragma unroll
-    for (uint32_t i = 0; i < kTurns; ++i) {
-      const uint32_t unit = i * kRowThreads + threadIdx.x;
-      if (unit < units) values[i] = reinterpret_cast<const uint4*>(from)[unit];
-    }
-#pragma unroll
-    for (uint32_t i = 0; i < kTurns; ++i) {
-      const uint32_t unit = i * kRowThreads + threadIdx.x;
-      if (unit < units) reinterpret_cast<uint4*>(into)[unit] = values[i];
-    }
-    copied = units * 16;
-  }
-  for (uint32_t i = copied + threadIdx.x; i < bytes; i += kRowThreads) into[i] = from[i];
-}
-
 // blockIdx.y is the row; its blocks share its tiles.
 __global__ void __launch_bounds__(kRowThreads, kBlocksPerMultiprocessor)
     MakeRows(const KernelRow* __restrict__ rows, const uint32_t* __restrict__ tables) {
   __shared__ uint32_t shared[kSharedRows * kWarp];
   const KernelRow& row = rows[blockIdx.y];
   for (uint32_t tile = blockIdx.x; tile < row.tiles; tile += gridDim.x) {
-    if (row.pitch == 0) {
-      CopyTile(row, tile);
-    } else if (row.tile_height == 0) {
+    if (row.tile_height == 0) {
       MakeTallTile(row, tables, tile, shared);
     } else {
       MakeTile(row, tables, tile, shared);

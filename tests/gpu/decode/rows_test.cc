@@ -148,31 +148,5 @@ TEST_F(RowsTest, LargeRowsHaveTheCpusBytes) {
   CompareRandom(3, 3, {.max_side = 300, .max_out = 900, .max_pixels = 90'000});
 }
 
-TEST_F(RowsTest, FinishedRowsAreCopiedFromPinnedMemory) {
-  const cuda::PinnedMemory pinned = Must(cuda::PinnedMemory::Make(8 << 20));
-  const std::vector<std::byte> pattern = gpu::Pattern(8 << 20, 3);
-  memcpy(pinned.data(), pattern.data(), pattern.size());
-  const struct {
-    size_t from, into;
-    uint32_t width, height;
-  } kCopies[] = {{0, 0, 224, 224},
-                 {150528, 150528, 224, 224},
-                 {301056, 301057, 33, 7},
-                 {301057, 302000, 224, 224},
-                 {600001, 700003, 1, 1}};
-  ASSERT_OK(gpu::Fill(rows_.data(), std::vector<std::byte>(1 << 20, kSentinel)));
-  std::vector<std::byte> wanted(1 << 20, kSentinel);
-  for (const auto& copy : kCopies) {
-    const auto* from = reinterpret_cast<const uint8_t*>(pinned.data() + copy.from);
-    auto* into = reinterpret_cast<uint8_t*>(rows_.data() + copy.into);
-    ASSERT_TRUE(tables_->AddCopy(from, into, copy.width, copy.height));
-    memcpy(&wanted[copy.into], from, size_t{3} * copy.width * copy.height);
-  }
-
-  Launch();
-
-  EXPECT_EQ(Must(gpu::ReadBack(rows_.data(), wanted.size())), wanted);
-}
-
 }  // namespace
 }  // namespace penstock::gpu_decode

@@ -52,6 +52,10 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
     return Enqueue([=] { memcpy(device, pinned, bytes); });
   }
 
+  absl::Status Copy(void* device, const void* from, size_t bytes) override {
+    return Enqueue([=] { memcpy(device, from, bytes); });
+  }
+
   absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {
     return Enqueue([=] { memcpy(pinned, device, bytes); });
   }

@@ -142,9 +142,9 @@ TEST_F(KernelTablesTest, ARowThatDoesNotFitIsNotAdded) {
 
   EXPECT_FALSE(tables_.AddImage(large, {}, nullptr));
   EXPECT_EQ(tables_.rows(), 0u);
-  for (uint32_t i = 0; i < kMaxRows; ++i) EXPECT_TRUE(tables_.AddCopy(nullptr, nullptr, 2, 2));
-  EXPECT_FALSE(tables_.AddCopy(nullptr, nullptr, 2, 2));
-  EXPECT_FALSE(tables_.AddImage(Shrink(9, 9, base::Interpolation::kNearest), {}, nullptr));
+  const JpegRow small = Shrink(2, 2, base::Interpolation::kNearest);
+  for (uint32_t i = 0; i < kMaxRows; ++i) EXPECT_TRUE(tables_.AddImage(small, {}, nullptr));
+  EXPECT_FALSE(tables_.AddImage(small, {}, nullptr));
   EXPECT_EQ(tables_.rows(), kMaxRows);
 }
 
@@ -161,14 +161,6 @@ TEST_F(KernelTablesTest, TheBoundOnWordsHoldsForEveryFilterAndSize) {
       }
     }
   }
-}
-
-TEST_F(KernelTablesTest, CopiesAreSplitIntoTiles) {
-  ASSERT_TRUE(tables_.AddCopy(nullptr, nullptr, 224, 224));
-
-  EXPECT_EQ(RowAt(0).pitch, 0u);
-  EXPECT_EQ(RowAt(0).tiles, (224 * 224 * 3 + kCopyTileBytes - 1) / kCopyTileBytes);
-  EXPECT_EQ(tables_.max_tiles(), RowAt(0).tiles);
 }
 
 }  // namespace

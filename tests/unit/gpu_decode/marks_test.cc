@@ -32,10 +32,11 @@ class MarksTest : public ::testing::Test {
     return unwritten_;
   }
 
-  void WriteBlock(uint32_t column, uint32_t row) {
-    for (uint32_t y = row * 8; y < std::min(image_.height, row * 8 + 8); ++y) {
-      const uint32_t end = std::min(image_.width, column * 8 + 8);
-      memset(image_.pixels + y * image_.pitch + column * 24, 0, (end - column * 8) * size_t{3});
+  void WritePart(uint32_t column, uint32_t row) {
+    const uint32_t left = column * kMarkedSide, top = row * kMarkedSide;
+    for (uint32_t y = top; y < std::min(image_.height, top + kMarkedSide); ++y) {
+      const uint32_t end = std::min(image_.width, left + kMarkedSide);
+      memset(image_.pixels + y * image_.pitch + size_t{3} * left, 0, (end - left) * size_t{3});
     }
   }
 
@@ -47,19 +48,19 @@ class MarksTest : public ::testing::Test {
   uint32_t unwritten_ = 9;
 };
 
-TEST_F(MarksTest, EveryBlockHasOneAndWritingABlockRemovesIt) {
-  Prepare(64, 40);
+TEST_F(MarksTest, EveryPartHasOneAndWritingAPartRemovesIt) {
+  Prepare(500, 310);
   EXPECT_EQ(unwritten_, 0u);  // set to zero with the marks
-  EXPECT_EQ(Count(), MarksIn(64, 40));
-  for (uint32_t block = 0; block < 40; ++block) {
-    WriteBlock(block % 8, block / 8);
-    EXPECT_EQ(Count(), 39 - block);
+  EXPECT_EQ(Count(), MarksIn(500, 310));
+  for (uint32_t part = 0; part < 40; ++part) {
+    WritePart(part % 8, part / 8);
+    EXPECT_EQ(Count(), 39 - part);
   }
 }
 
 TEST_F(MarksTest, StayWithinTheImageOfAnySize) {
-  for (const uint32_t width : {1u, 2u, 3u, 7u, 8u, 9u, 17u, 33u}) {
-    for (const uint32_t height : {1u, 7u, 8u, 9u}) {
+  for (const uint32_t width : {1u, 2u, 3u, 63u, 64u, 65u, 66u, 200u}) {
+    for (const uint32_t height : {1u, 63u, 64u, 65u}) {
       Prepare(width, height);
       EXPECT_EQ(Count(), MarksIn(width, height));
       for (uint32_t y = 0; y < height; ++y) {

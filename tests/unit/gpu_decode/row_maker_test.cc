@@ -104,7 +104,7 @@ TEST_F(RowMakerTest, MakesTheCpusRowsInAsFewCallsAndLaunchesAsChunks) {
   EXPECT_EQ(log_.launches, 3);
 }
 
-TEST_F(RowMakerTest, CopiesFinishedRowsInTheSameLaunch) {
+TEST_F(RowMakerTest, CopiesFinishedRows) {
   RowMaker maker = *Make(Options(64));
   const std::vector<uint8_t> finished(kOutBytes, 0x3C);
   AddTwelve(FakeFault::kNone);

@@ -128,22 +128,5 @@ TEST_F(EmulatedRowsTest, SeveralRowsOfOneLaunchDoNotTouchEachOther) {
   EXPECT_EQ(into, wanted);
 }
 
-TEST_F(EmulatedRowsTest, FinishedRowsAreCopiedWhateverTheirAlignment) {
-  std::mt19937 random(14);
-  std::vector<uint8_t> from(200'000);
-  for (uint8_t& byte : from) byte = static_cast<uint8_t>(random());
-  for (const size_t shift : {0, 1, 16}) {
-    for (const auto& [width, height] : {std::pair{224u, 224u}, {33u, 7u}, {1u, 1u}}) {
-      const size_t bytes = size_t{3} * width * height;
-      std::vector<uint8_t> into(bytes + 64, kSentinel), wanted(into);
-      memcpy(&wanted[shift], &from[shift], bytes);
-      tables_.Clear();
-      ASSERT_TRUE(tables_.AddCopy(&from[shift], &into[shift], width, height));
-      Run();
-      EXPECT_EQ(into, wanted) << shift << ' ' << width;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace penstock::gpu_decode
