@@ -25,17 +25,22 @@ bool HoardsForTooLong(const ReadyBatches& batches, Waits& waits) {
 }
 
 // Reads the page's `wakeup` before the rest of the page: a later change then ends the sleep.
-absl::StatusOr<News> AwaitNews(const ReadyBatches& batches, Waits& waits,
-                               base::TimePoint deadline) {
+absl::StatusOr<News> AwaitNews(ReadyBatches& batches, Waits& waits, base::TimePoint deadline,
+                               uint64_t epoch) {
   Attachment& attachment = batches.attachment();
   for (;;) {
     const uint32_t wakeup = attachment.wakeup();
+    batches.MakeAhead(epoch);
     if (const std::optional<News> news = LookFor(batches)) return *news;
     if (HoardsForTooLong(batches, waits)) return News::kHoarding;
     PENSTOCK_RETURN_IF_ERROR(attachment.Pump());
     const base::Duration left = deadline - base::Now();
     if (left <= base::Duration::zero()) return News::kNone;
-    attachment.Sleep(wakeup, std::min(batches.IsFull() ? kFullSlice : kSlice, left));
+    if (batches.IsMaking()) {
+      batches.AwaitMade(std::min(kSlice, left));
+    } else {
+      attachment.Sleep(wakeup, std::min(batches.IsFull() ? kFullSlice : kSlice, left));
+    }
   }
 }
 
@@ -50,10 +55,11 @@ std::optional<News> LookFor(const ReadyBatches& batches) {
   return std::nullopt;
 }
 
-absl::StatusOr<News> Await(const ReadyBatches& batches, Waits& waits, base::TimePoint deadline) {
+absl::StatusOr<News> Await(ReadyBatches& batches, Waits& waits, base::TimePoint deadline,
+                           uint64_t epoch) {
   if (const std::optional<News> news = LookFor(batches)) return *news;
   const base::TimePoint begun = base::Now();
-  const absl::StatusOr<News> news = AwaitNews(batches, waits, deadline);
+  const absl::StatusOr<News> news = AwaitNews(batches, waits, deadline, epoch);
   waits.Waited(base::Now() - begun);
   return news;
 }

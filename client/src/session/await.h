@@ -24,8 +24,9 @@ enum class News {
 std::optional<News> LookFor(const ReadyBatches& batches);
 
 // Waits until `deadline` and counts the time in `waits`. Does not read the clock if there is
-// something at once. **Errors**: the daemon is gone.
-absl::StatusOr<News> Await(const ReadyBatches& batches, Waits& waits, base::TimePoint deadline);
+// something at once. `epoch`: where the session stands. **Errors**: the daemon is gone.
+absl::StatusOr<News> Await(ReadyBatches& batches, Waits& waits, base::TimePoint deadline,
+                           uint64_t epoch);
 
 // kResourceExhausted: the trainer holds all the batches that it may hold.
 Status HoardingStatus(const ReadyBatches& batches);

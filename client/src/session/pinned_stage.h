@@ -34,15 +34,21 @@ class PinnedStage final : public LeaseOwner {
                                            uint32_t depth, std::shared_ptr<Gpu::Rows> rows = {});
 
   bool HasFreeBuffer() const;
+  bool makes_rows() const { return thread_ != nullptr; }
   uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
   bool HasStaged() const { return started_ != popped_; }
+  // Whether the next staged batch is made, or will be within `wait`. A copy always is: the stream
+  // that uses it waits.
+  bool IsMade(base::Duration wait = {}) const {
+    return thread_ == nullptr || thread_->AwaitUntil(popped_ + 1, base::Now() + wait);
+  }
 
   // Starts copying a batch that was taken from the attachment; they come in order. **Requires**:
-  // HasRoom().
+  // HasFreeBuffer().
   absl::Status Start(const Attachment::Taken& taken);
 
   // Returns the next staged batch. With a stream: that stream waits for the copy. Without: the host
-  // waits, and any stream may read the batch.
+  // waits, and any stream may read the batch. Waits until it is made.
   absl::StatusOr<Attachment::Taken> Pop(const Stream* stream);
 
   void Release(uint64_t sequence) override;

@@ -8,10 +8,14 @@
 namespace penstock::client {
 
 bool ReadyBatches::HasBatch() const {
-  const bool announced = !AllTaken();
   if (!stage_) [[likely]]
-    return announced;
-  return stage_->HasStaged() || (announced && stage_->HasFreeBuffer());
+    return !AllTaken();
+  if (stage_->HasStaged()) return stage_->IsMade();
+  return CanStart() && (is_invalid_ || !stage_->makes_rows());
+}
+
+bool ReadyBatches::CanStart() const {
+  return !stage_->HasStaged() && !AllTaken() && stage_->HasFreeBuffer();
 }
 
 absl::StatusOr<ReadyBatches::Taken> ReadyBatches::Take(const Stream* stream, uint64_t epoch) {
@@ -30,8 +34,9 @@ absl::Status ReadyBatches::StartCopy(uint64_t epoch) {
 }
 
 absl::Status ReadyBatches::CopyAhead(uint64_t epoch) {
-  if (!stage_ || stage_->HasStaged() || !HasBatch()) return absl::OkStatus();
+  if (!stage_ || !CanStart()) return absl::OkStatus();
   const absl::StatusOr<Attachment::Taken> ahead = Fetch(epoch);
+  is_invalid_ = !ahead.ok();
   return ahead.ok() ? stage_->Start(*ahead) : absl::OkStatus();
 }
 

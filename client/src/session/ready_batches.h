@@ -35,6 +35,10 @@ class ReadyBatches {
 
   // Whether Take can return a batch, or an error, at once.
   bool HasBatch() const;
+  // Whether a batch is on its way from host memory, and Take would wait for it.
+  bool IsMaking() const { return stage_ && stage_->HasStaged() && !stage_->IsMade(); }
+  // Waits for it, for so long at most.
+  void AwaitMade(base::Duration most) const { (void)stage_->IsMade(most); }
   // Whether every batch that the daemon announced has been taken.
   bool AllTaken() const { return attachment_->announced() == taken_; }
 
@@ -50,6 +54,10 @@ class ReadyBatches {
   // With pinned delivery: starts copying the next batch while the trainer has the one before it. If
   // an announcement is invalid, the Take for that batch reports it.
   absl::Status CopyAhead(uint64_t epoch);
+  // The same where the library makes the rows; nothing otherwise.
+  void MakeAhead(uint64_t epoch) {
+    if (stage_ && stage_->makes_rows()) (void)CopyAhead(epoch);  // HasBatch knows of an error
+  }
 
   // Batches that the trainer holds, and how many it may hold. A batch that a stream will release
   // does not count.
@@ -71,11 +79,13 @@ class ReadyBatches {
  private:
   absl::StatusOr<Attachment::Taken> Fetch(uint64_t epoch);
   absl::Status StartCopy(uint64_t epoch);
+  bool CanStart() const;
   bool OnHost() const { return attachment_->gpu() == nullptr; }
 
   AttachmentHold attachment_;
   LeaseOwnerHold<PinnedStage> stage_;  // pinned delivery only
   uint64_t taken_ = 0;                 // number of the last batch taken from the attachment
+  bool is_invalid_ = false;            // the announcement that CopyAhead met
 };
 
 }  // namespace penstock::client

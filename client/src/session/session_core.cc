@@ -68,7 +68,7 @@ Result<Batch> SessionCore::NextSlowly(const Stream* stream, milliseconds timeout
 }
 
 Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) {
-  const absl::StatusOr<News> news = Await(batches_, waits_, deadline);
+  const absl::StatusOr<News> news = Await(batches_, waits_, deadline, position_.state().epoch);
   if (!news.ok()) return Lost(news.status());
   switch (*news) {
     case News::kBatch:
@@ -91,7 +91,8 @@ Result<Batch> SessionCore::Wait(const Stream* stream, base::TimePoint deadline) 
 Result<bool> SessionCore::WaitReady(milliseconds timeout) {
   if (Forked()) return ForkedStatus();
   if (!batches_.open() || closed_ || position_.at_epoch_end()) return true;
-  const absl::StatusOr<News> news = Await(batches_, waits_, DeadlineAfter(timeout));
+  const absl::StatusOr<News> news =
+      Await(batches_, waits_, DeadlineAfter(timeout), position_.state().epoch);
   return !news.ok() || *news != News::kNone;
 }
 

@@ -48,6 +48,16 @@ absl::Status StageThread::Await(uint64_t number) {
   }
 }
 
+bool StageThread::AwaitUntil(uint64_t number, base::TimePoint deadline) {
+  const base::MutexLock lock(mutex_);
+  while (!ended_.contains(number)) {
+    const base::Duration left = deadline - base::Now();
+    if (left <= base::Duration::zero()) return false;
+    changed_.WaitFor(mutex_, left);
+  }
+  return true;
+}
+
 void StageThread::Forget(uint64_t number) {
   const base::MutexLock lock(mutex_);
   ended_.erase(number);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 
@@ -29,6 +30,8 @@ class StageThread {
   void Add(uint64_t number, Job job, std::function<void()> after = {});
   // Waits for the job, and returns how it ended. Later calls for the same number return at once.
   absl::Status Await(uint64_t number);
+  // Whether it ended before `deadline`.
+  bool AwaitUntil(uint64_t number, base::TimePoint deadline);
   // Forgets how the job ended.
   void Forget(uint64_t number);
 

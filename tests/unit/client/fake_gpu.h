@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -15,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "client/src/gpu/gpu.h"
@@ -173,6 +176,7 @@ class FakeGpu final : public Gpu {
   }
 
   // Errors to return, by kind of request.
+  std::atomic<bool> hold_rows = false;  // rows are not made
   absl::Status ipc, vmm, registering, copying, finishing, writing, synchronizing, making;
   std::set<Stream> captured;
   const void* plain_host = nullptr;  // host memory that kernels can't access
@@ -251,6 +255,7 @@ class FakeGpu final : public Gpu {
     FakeRows(FakeGpu& gpu, Stream stream) : gpu_(gpu), stream_(stream) {}
     absl::StatusOr<std::vector<gpu_decode::RowOutcome>> Make(
         const gpu_decode::RowBatch& batch) override {
+      while (gpu_.hold_rows) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       gpu_.Run(stream_);
       PENSTOCK_RETURN_IF_ERROR(gpu_.making);
       std::vector<gpu_decode::RowOutcome> outcomes(batch.rows.size());

@@ -87,11 +87,11 @@ TEST_F(ReadyBatchesTest, ABatchIsNewsAndAnEndOnlyOnceAllBatchesAreTaken) {
   Release(TakeSequence());
 
   EXPECT_EQ(LookFor(batches_), News::kEnd);
-  EXPECT_EQ(Await(batches_, waits_, base::TimePoint()).value(), News::kEnd);
+  EXPECT_EQ(Await(batches_, waits_, base::TimePoint(), 0).value(), News::kEnd);
 }
 
 TEST_F(ReadyBatchesTest, AfterTheDeadlineThereIsNoNewsAndTheWaitIsCounted) {
-  EXPECT_EQ(Await(batches_, waits_, base::TimePoint()).value(), News::kNone);
+  EXPECT_EQ(Await(batches_, waits_, base::TimePoint(), 0).value(), News::kNone);
 
   EXPECT_GT(waits_.since_taken(), base::Duration::zero());
 }
@@ -99,7 +99,7 @@ TEST_F(ReadyBatchesTest, AfterTheDeadlineThereIsNoNewsAndTheWaitIsCounted) {
 TEST_F(ReadyBatchesTest, ADaemonThatIsGoneIsAnError) {
   daemon_.link->dead = true;
 
-  EXPECT_TRUE(absl::IsUnavailable(Await(batches_, waits_, base::TimePoint()).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Await(batches_, waits_, base::TimePoint(), 0).status()));
 }
 
 TEST_F(ReadyBatchesTest, WhoHoldsTooMuchIsToldWhatToEnlarge) {

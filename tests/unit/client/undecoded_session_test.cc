@@ -2,6 +2,7 @@
 // another row of its batch and is reported, and what the daemon says about them is checked.
 #include <atomic>
 #include <future>
+#include <thread>
 
 #include "client/src/session/stage_thread.h"
 #include "client/src/session/undecodable_reports.h"
@@ -16,6 +17,9 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+using std::chrono::milliseconds;
+
+constexpr milliseconds kSoon(20'000);  // long enough for the thread that makes rows
 constexpr uint64_t kPlaceBytes = 192, kRowBytes = 12;
 constexpr uint8_t kDamaged = FakeGpu::kDamaged;
 constexpr Finish kAsStored = {.type = Type::kUInt8, .layout = Layout::kNHWC};
@@ -87,7 +91,7 @@ class UndecodedSessionTest : public ::testing::Test {
     slot_ = daemon.slots();
     for (uint32_t row = 0; row < 4; ++row) Write(row, row == 2 ? note : JpegNote());
     SessionCore session(std::make_unique<FakeOpener>(&reopening_), daemon.Attach(gpu_).value(), {});
-    return session.Next(stream_, kNow).status().message();
+    return session.Next(stream_, kSoon).status().message();
   }
 
   const std::shared_ptr<FakeGpu> gpu_ = std::make_shared<FakeGpu>();
@@ -102,7 +106,7 @@ TEST_F(UndecodedSessionTest, FilesAreDecodedAndPixelsTaken) {
   Write(2, {.holds = shm::RowHolds::kPixels, .bytes = kRowBytes});
   SessionCore session = Open();
 
-  const Result<Batch> batch = session.Next(kNow);
+  const Result<Batch> batch = session.Next(kSoon);
 
   ASSERT_TRUE(batch.ok()) << batch.status().ToString();
   EXPECT_TRUE(batch->on_device());
@@ -115,7 +119,7 @@ TEST_F(UndecodedSessionTest, ARowThatCannotBeDecodedBecomesTheNextThatCan) {
   Announce({kDamaged, 12, 13, kDamaged});
   SessionCore session = Open();
 
-  const Result<Batch> batch = session.Next(kNow);
+  const Result<Batch> batch = session.Next(kSoon);
 
   ASSERT_TRUE(batch.ok()) << batch.status().ToString();
   EXPECT_THAT(RowOf(batch, 0), Each(12));
@@ -136,7 +140,7 @@ TEST_F(UndecodedSessionTest, ABatchWithoutAnyRowIsAnErrorThatNamesASample) {
   Announce({kDamaged, kDamaged, kDamaged, kDamaged});
   SessionCore session = Open();
 
-  const Status status = session.Next(kNow).status();
+  const Status status = session.Next(kSoon).status();
 
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_THAT(status.message(), HasSubstr("sample 100: damaged"));
@@ -147,11 +151,33 @@ TEST_F(UndecodedSessionTest, BatchesComeInTheirOrderAndSlotsGoBack) {
   SessionCore session = Open();
   for (uint8_t number = 0; number < 4; ++number) {
     uint8_t images[4 * kRowBytes] = {};
-    ASSERT_TRUE(session.NextInto(kAsStored, {images, sizeof images}, stream_, kNow).ok());
+    ASSERT_TRUE(session.NextInto(kAsStored, {images, sizeof images}, stream_, kSoon).ok());
     gpu_->RunAll();
     EXPECT_THAT(images, Each(number));
     EXPECT_EQ(daemon_.page().released[number].load(), number + 1u);
   }
+}
+
+TEST_F(UndecodedSessionTest, ABatchInTheMakingIsWaitedForWithinTheTimeLimitAndCounted) {
+  Announce({11, 12, 13, 14});
+  gpu_->hold_rows = true;
+  SessionCore session = Open();
+
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(*session.WaitReady(milliseconds(5)));
+    EXPECT_EQ(session.Next(milliseconds(5)).status().code(), Code::kDeadlineExceeded);
+  }
+  std::thread later([this] {
+    std::this_thread::sleep_for(milliseconds(30));
+    gpu_->hold_rows = false;
+  });
+  const Result<Batch> batch = session.Next(kSoon);
+  later.join();
+
+  ASSERT_TRUE(batch.ok()) << batch.status().ToString();
+  EXPECT_THAT(RowOf(batch, 0), Each(11));
+  EXPECT_GE(session.Stats().waited_seconds, 0.04);
+  EXPECT_EQ(session.Stats().batches_ready, 0u);
 }
 
 TEST_F(UndecodedSessionTest, ADecoderThatFailsFailsTheSession) {
@@ -159,7 +185,7 @@ TEST_F(UndecodedSessionTest, ADecoderThatFailsFailsTheSession) {
   gpu_->making = absl::InternalError("the engines are gone");
   SessionCore session = Open();
 
-  EXPECT_THAT(session.Next(kNow).status().message(), HasSubstr("the engines are gone"));
+  EXPECT_THAT(session.Next(kSoon).status().message(), HasSubstr("the engines are gone"));
 }
 
 TEST_F(UndecodedSessionTest, TheEndWaitsForTheThreadAndFreesEverything) {
@@ -167,7 +193,7 @@ TEST_F(UndecodedSessionTest, TheEndWaitsForTheThreadAndFreesEverything) {
   Announce({1, 2, 3, 4});
   {
     SessionCore session = Open();
-    const Result<Batch> batch = session.Next(kNow);
+    const Result<Batch> batch = session.Next(kSoon);
     ASSERT_TRUE(session.Close().ok());
   }
   EXPECT_EQ(daemon_.page().released[1].load(), 2u);
@@ -204,14 +230,14 @@ TEST_F(UndecodedSessionTest, WhatAPlaceSaysIsChecked) {
 TEST_F(UndecodedSessionTest, EachSampleIsReportedOnceWithATimeLimit) {
   Announce({kDamaged, 12, 13, kDamaged});
   SessionCore session = Open();
-  ASSERT_TRUE(session.Next(kNow).ok());
+  ASSERT_TRUE(session.Next(kSoon).ok());
   EXPECT_THAT(daemon_.link->AwaitReports(1), ElementsAre(ElementsAre(100, 103)));
   EXPECT_EQ(daemon_.link->report_timeout, std::chrono::seconds(1));
 
   Announce({21, kDamaged, 23, 24});
   SetId(0, 100);                      // of row 0 …
   std::memset(slot_, kDamaged, 100);  // … which fails again
-  ASSERT_TRUE(session.Next(kNow).ok());
+  ASSERT_TRUE(session.Next(kSoon).ok());
 
   EXPECT_THAT(daemon_.link->AwaitReports(2), ElementsAre(ElementsAre(100, 103), ElementsAre(201)));
 }
@@ -220,7 +246,7 @@ TEST_F(UndecodedSessionTest, BatchesWithoutTroubleAreNotReported) {
   Announce({1, 2, 3, 4});
   {
     SessionCore session = Open();
-    ASSERT_TRUE(session.Next(kNow).ok());
+    ASSERT_TRUE(session.Next(kSoon).ok());
   }
   EXPECT_THAT(daemon_.link->AwaitReports(0), ::testing::IsEmpty());
 }
@@ -229,12 +255,12 @@ TEST_F(UndecodedSessionTest, AReportThatFailsCostsNoBatchAndTheSampleIsReportedN
   daemon_.link->reporting = absl::UnavailableError("the daemon is busy");
   Announce({kDamaged, 12, 13, 14});
   SessionCore session = Open();
-  ASSERT_TRUE(session.Next(kNow).ok());
+  ASSERT_TRUE(session.Next(kSoon).ok());
   ASSERT_EQ(daemon_.link->AwaitReports(1).size(), 1u);
 
   Announce({kDamaged, 22, 23, 24});
   SetId(0, 100);
-  const Result<Batch> batch = session.Next(kNow);
+  const Result<Batch> batch = session.Next(kSoon);
 
   ASSERT_TRUE(batch.ok()) << batch.status().ToString();
   EXPECT_THAT(daemon_.link->AwaitReports(2), ElementsAre(ElementsAre(100), ElementsAre(100)));
@@ -254,7 +280,7 @@ TEST_F(UndecodedSessionTest, ASessionThatFailsOnBadSamplesNamesTheFirstAndReport
   }
   SessionCore session(std::make_unique<FakeOpener>(&reopening_), daemon.Attach(gpu_).value(), {});
 
-  const Status status = session.Next(kNow).status();
+  const Status status = session.Next(kSoon).status();
 
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_THAT(status.message(),
