@@ -6,14 +6,12 @@ from dataclasses import replace
 
 from . import _feed, _opening
 from . import _penstock as native
-from ._decoding import Decoding
-from ._gpu_share import GpuShare, rate_of
-from ._iterator import EpochIterator
+from ._gpu_decoding import Decoding, GpuShare, rate_of
 from ._lengths import batches
 from ._patience import Opening, while_gone
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
-from ._turn import Turn, in_turn
+from ._turn import EpochIterator, Turn, in_turn
 from .dataset import Dataset
 from .errors import DeadlineExceeded, Error, InvalidArgument, PermissionDenied, Unavailable
 from .ranks import Rank

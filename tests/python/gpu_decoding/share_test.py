@@ -9,9 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
 import penstock  # noqa: E402
-from penstock import _gpu_share, _settings  # noqa: E402
-from penstock._decoding import Decoding, decoding_of, nvjpeg_path  # noqa: E402
-from penstock._gpu_share import GpuShare, rate_of, share_for  # noqa: E402
+from penstock import _settings  # noqa: E402
+from penstock._gpu_decoding import Decoding, GpuShare, decoding_of, nvjpeg_path, rate_of, share as shares, share_for  # noqa: E402
 from penstock.errors import FailedPrecondition, InvalidArgument  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(32), penstock.HorizontalFlip()]
@@ -112,7 +111,7 @@ class StateTest(unittest.TestCase):
                 raise FailedPrecondition("no engines")
             return "session"
 
-        with mock.patch.object(_gpu_share, "say") as said:
+        with mock.patch.object(shares, "say") as said:
             auto = GpuShare(Decoding("auto", 0.5))
             self.assertEqual(auto.opened(open_with, False), "session")
         self.assertEqual(auto.value, 0.0)
@@ -137,7 +136,7 @@ class ChoiceTest(unittest.TestCase):
         def wait():
             now[0] += seconds / 2
 
-        with mock.patch.object(_gpu_share.time, "monotonic", lambda: now[0]), mock.patch.object(_gpu_share, "say") as said:
+        with mock.patch.object(shares.time, "monotonic", lambda: now[0]), mock.patch.object(shares, "say") as said:
             for steps in range(10_000):
                 if share.is_due(wait):
                     share.choose(stats, 256, engines)
@@ -177,7 +176,7 @@ class ChoiceTest(unittest.TestCase):
             now[0] += next(durations)
             return True
 
-        with mock.patch.object(_gpu_share.time, "monotonic", lambda: now[0]):
+        with mock.patch.object(shares.time, "monotonic", lambda: now[0]):
             self.assertAlmostEqual(rate_of(take, 256), 25_600, delta=1)
         self.assertEqual(rate_of(lambda: False, 256), 0.0)
 

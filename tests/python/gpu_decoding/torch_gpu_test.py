@@ -14,7 +14,7 @@ if not torch.cuda.is_available():
 
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
-from penstock import _gpu_share  # noqa: E402
+from penstock._gpu_decoding import share as shares  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(64), penstock.HorizontalFlip()]
 ROWS = 10
@@ -144,7 +144,7 @@ class GpuDecodingTest(support.FeedTest):
 
     def test_a_loop_that_waits_is_given_a_share(self):
         loader = self.loader(decode="auto", batch_size=2)
-        with mock.patch.object(_gpu_share, "_FED", -1):  # however fast the workers are
+        with mock.patch.object(shares, "_FED", -1):  # however fast the workers are
             for epoch in range(1000):
                 for _ in loader:
                     pass

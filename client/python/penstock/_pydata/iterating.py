@@ -6,7 +6,7 @@ the loader, with all that is open, and the loader begins anew, in the next epoch
 import contextlib
 import weakref
 
-from .._iterator import EpochIterator
+from .._turn import EpochIterator
 from .._turn import Turn
 
 

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import Optional
 
-from .errors import InvalidArgument
+from ..errors import InvalidArgument
 
 
 @dataclass(frozen=True)

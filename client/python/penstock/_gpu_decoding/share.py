@@ -5,8 +5,8 @@ To choose, it looks at how long the loop's steps take, how much the workers deco
 import statistics
 import time
 
-from ._say import say
-from .errors import FailedPrecondition, InvalidArgument
+from .._say import say
+from ..errors import FailedPrecondition, InvalidArgument
 
 _WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
 _TIMED_STEPS = 8
