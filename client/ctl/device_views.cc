@@ -1,6 +1,7 @@
 #include "client/ctl/device_views.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/ctl/table.h"
 #include "common/base/units.h"
 
@@ -54,7 +55,9 @@ std::string DeliveryWords(const v1::SessionStatus& session) {
                           Count(session.on_device()), " of ", Count(session.device_depth()),
                           " batches there, on ", session.gpu());
     case v1::DELIVERY_PINNED:
-      return "pinned";
+      return session.gpu_share() > 0
+                 ? absl::StrFormat("pinned; its GPU decodes %.0f %%", 100 * session.gpu_share())
+                 : "pinned";
     default:
       return "host";
   }

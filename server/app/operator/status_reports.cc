@@ -95,6 +95,7 @@ v1::Delivery MessageOf(feed::DeliveryKind kind) {
 void FillDelivery(const feed::SessionInfo& info, v1::SessionStatus& session) {
   session.set_delivery(MessageOf(info.delivery));
   session.set_delivery_reason(info.delivery_reason);
+  session.set_gpu_share(info.gpu_share);
   if (info.delivery != feed::DeliveryKind::kDevice) return;
   session.set_gpu(info.gpu);
   session.set_handle_kind(info.handle == cuda::HandleKind::kIpc ? v1::HANDLE_KIND_IPC

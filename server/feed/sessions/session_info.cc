@@ -79,6 +79,12 @@ std::string InWords(SessionPhase phase, const std::optional<SourceHealth::Troubl
   return absl::StrCat("source stalled for ", seconds.count(), " s: ", stall->reason);
 }
 
+// Of all samples, 0 to 1.
+double ShareOf(const decode::Undecoded& undecoded) {
+  constexpr double kWhole = 1.0 / UINT32_MAX;
+  return undecoded.place_bytes == 0 ? 0 : undecoded.share * kWhole;
+}
+
 SessionInfo MakeSessionInfo(uint64_t id, const SessionRecord& session, const SessionView& view) {
   const OpenRequest& request = session.request;
   SessionInfo info = {.id = id,
@@ -103,6 +109,7 @@ SessionInfo MakeSessionInfo(uint64_t id, const SessionRecord& session, const Ses
                                       ? DeliveryKind::kPinned
                                       : DeliveryKind::kHost,
                       .delivery_reason = ReasonOf(request.delivery_reason, session.handle.reason),
+                      .gpu_share = ShareOf(session.feed->spec.decoding.undecoded),
                       .gpu = {}};
   if (session.device != nullptr) AddDevice(session, info);
   return info;

@@ -93,6 +93,7 @@ struct SessionInfo {
   uint64_t rest_of_epoch = 0;  // batches not taken; only set by NotDrained
   DeliveryKind delivery = DeliveryKind::kHost;
   std::string delivery_reason = {};
+  double gpu_share = 0;  // of the samples, whose files the trainer's GPU decodes
   // For device delivery.
   std::string gpu = {};
   cuda::HandleKind handle = cuda::HandleKind::kIpc;

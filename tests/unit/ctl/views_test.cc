@@ -199,6 +199,15 @@ TEST(ViewsTest, ASessionOnAGpuSaysWhichByWhatHandleAndWhy) {
   EXPECT_THAT(Show(sessions), HasSubstr("equal PIDs"));
 }
 
+TEST(ViewsTest, ASessionWhoseGpuDecodesSaysHowMuch) {
+  v1::ListSessionsResponse sessions;
+  v1::SessionStatus& session = *sessions.add_sessions();
+  session.set_delivery(v1::DELIVERY_PINNED);
+  EXPECT_THAT(Show(sessions), Not(HasSubstr("decodes")));
+  session.set_gpu_share(0.4);
+  EXPECT_THAT(Show(sessions), HasSubstr("pinned; its GPU decodes 40 %"));
+}
+
 TEST(ViewsTest, EachGpuHasARowAndOneThatCannotBeUsedSaysWhy) {
   v1::GetStatusResponse status;
   v1::GpuStatus& used = *status.add_gpus();
