@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "common/base/crc32c.h"
+#include "common/base/hash.h"
 #include "server/decode/decoder.h"
 #include "tests/bench/bare.h"
 #include "tests/bench/harness/measure.h"
