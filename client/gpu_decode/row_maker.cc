@@ -56,6 +56,7 @@ class RowMaker::Impl {
   absl::StatusOr<bool> Attempt(Members members);
   absl::Status RetryInGroups(Members members);
   absl::Status RetryAlone(uint32_t member);
+  absl::Status CopyFinished();
   absl::Status ClearFailed();
   void Count();
   uint64_t row_bytes() const { return uint64_t{3} * batch_.width * batch_.height; }
@@ -79,6 +80,7 @@ class RowMaker::Impl {
 absl::StatusOr<std::vector<RowOutcome>> RowMaker::Impl::MakeRows(const RowBatch& batch) {
   PENSTOCK_RETURN_IF_ERROR(Begin(batch));
   PENSTOCK_RETURN_IF_ERROR(DecodeAll());
+  PENSTOCK_RETURN_IF_ERROR(CopyFinished());
   PENSTOCK_RETURN_IF_ERROR(ClearFailed());
   PENSTOCK_RETURN_IF_ERROR(decoder_->Finish());
   Count();
@@ -99,9 +101,8 @@ absl::Status RowMaker::Impl::Begin(const RowBatch& batch) {
   unwritten_.clear();
   for (uint32_t i = 0; i < batch.rows.size(); ++i) {
     const RowInput& input = batch.rows[i];
-    if (input.pixels != nullptr) {
-      PENSTOCK_RETURN_IF_ERROR(decoder_->Copy(input.pixels, RowAt(i), row_bytes()));
-    } else if (std::string objection = ObjectionTo(input.jpeg); !objection.empty()) {
+    if (input.pixels != nullptr) continue;
+    if (std::string objection = ObjectionTo(input.jpeg); !objection.empty()) {
       outcomes_[i] = {RowResult::kRefused, std::move(objection)};
     } else {
       jpegs_.push_back(i);
@@ -175,6 +176,15 @@ absl::Status RowMaker::Impl::RetryAlone(uint32_t member) {
   if (decoded && unwritten_.size() == unwritten_before) return absl::OkStatus();
   unwritten_.resize(unwritten_before);
   outcomes_[member] = {RowResult::kFailed, last_error_};
+  return absl::OkStatus();
+}
+
+// Last, so that nothing is under way after an error.
+absl::Status RowMaker::Impl::CopyFinished() {
+  for (uint32_t i = 0; i < batch_.rows.size(); ++i) {
+    const uint8_t* const pixels = batch_.rows[i].pixels;
+    if (pixels != nullptr) PENSTOCK_RETURN_IF_ERROR(decoder_->Copy(pixels, RowAt(i), row_bytes()));
+  }
   return absl::OkStatus();
 }
 

@@ -8,7 +8,7 @@ JpegErrors::JpegErrors() {
   jpeg_std_error(&hooks_.manager);
   hooks_.manager.error_exit = &Exit;
   hooks_.manager.output_message = &DropMessage;
-  hooks_.manager.emit_message = &DropLevel;
+  hooks_.manager.emit_message = &CountWarning;
 }
 
 void JpegErrors::Exit(j_common_ptr info) {

@@ -1,5 +1,5 @@
 // Wraps libjpeg's error handling: its error exit longjmps back into Guard, which then returns
-// false. libjpeg's messages are discarded.
+// false. libjpeg's messages are discarded, and warnings counted.
 //
 // **Requires**: code inside Guard creates no objects with destructors, because a jump would skip
 // them.
@@ -33,6 +33,9 @@ class JpegErrors {
   // Ends a Guard from within a hook that libjpeg called; fault() then returns `fault`.
   [[noreturn]] static void GiveUp(j_common_ptr info, base::Fault fault);
 
+  // libjpeg's warnings about the current file.
+  long warnings() const { return hooks_.manager.num_warnings; }
+
   // After Guard returned false: kUnsupported for features that libjpeg doesn't decode,
   // kTooManyPixels if the image is too large or needs too much memory, else kCorrupt.
   base::Fault fault() const;
@@ -45,7 +48,7 @@ class JpegErrors {
   };
   [[noreturn]] static void Exit(j_common_ptr info);
   static void DropMessage(j_common_ptr) {}
-  static void DropLevel(j_common_ptr, int) {}
+  static void CountWarning(j_common_ptr info, int level) { info->err->num_warnings += level < 0; }
 
   Hooks hooks_;
 };

@@ -102,12 +102,19 @@ bool JpegReader::CheckWhole() {
   return is_whole;
 }
 
-// Without making pixels.
+// Without making pixels, if that is possible.
 bool JpegReader::ReadScan() {
   scan_.reset();
   if (!jpeg_has_multiple_scans(&info_)) scan_ = FindScan();
-  return scan_ && errors_.Guard([this] { Start(Entropy::kOwn); }) && entropy_.has_taken_over() &&
-         entropy_.ReadToEnd(info_.MCUs_per_row * info_.MCU_rows_in_scan);
+  if (!scan_ || !errors_.Guard([this] { Start(Entropy::kOwn); })) return false;
+  if (entropy_.has_taken_over())
+    return entropy_.ReadToEnd(info_.MCUs_per_row * info_.MCU_rows_in_scan);
+  discarded_.resize(size_t{4} * info_.image_width);
+  const bool is_read = errors_.Guard([this] {
+    DiscardRows(info_.output_height);
+    jpeg_finish_decompress(&info_);
+  });
+  return is_read && errors_.warnings() == 0 && !source_.exhausted();
 }
 
 // The cost of a single-scan file is known from its size. Each further scan costs as much as the

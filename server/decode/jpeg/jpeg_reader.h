@@ -53,8 +53,8 @@ class JpegReader : public ImageReader {
   // Whether the file is one baseline scan that has all its MCUs and follows the standard from its
   // first bit to its last: every decoder then gives about the same image, none shows anything else.
   // Checkpoints remember it. Reads the scan at most once, but makes no pixels. Afterwards, nothing
-  // is open. **Requires**: ReadHeader has succeeded. Builds with PENSTOCK_LIBJPEG_ALONE cannot
-  // tell, and answer false.
+  // is open. **Requires**: ReadHeader has succeeded. Builds with PENSTOCK_LIBJPEG_ALONE decode the
+  // file for it, each time.
   bool CheckWhole();
 
   // Whether the current or last file was read again by libjpeg alone.

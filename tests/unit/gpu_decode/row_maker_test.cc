@@ -159,7 +159,7 @@ TEST_F(RowMakerTest, AnImageThatIsNotWrittenAsAWholeIsFoundAlthoughTheCallSuccee
     AddTwelve(fault);
     const std::vector<RowOutcome> outcomes = MakeRows(maker);
     ExpectRows(outcomes, {2, 7}, RowResult::kFailed);
-    EXPECT_NE(outcomes[2].why.find("blocks unwritten"), std::string::npos) << outcomes[2].why;
+    EXPECT_NE(outcomes[2].why.find("parts unwritten"), std::string::npos) << outcomes[2].why;
     EXPECT_EQ(maker.counts().calls, 3u);
   }
 }
