@@ -221,7 +221,7 @@ absl::Status Engine::ReportUndecodable(uint64_t peer, uint64_t id,
   if (!is_news) return absl::OkStatus();
   PENSTOCK_LOG(kWarning, "gpu_cannot_decode", {"session", id}, {"samples", samples.size()},
                {"first", dataset->dataset->path(samples.front())});
-  QuarantineChanged(*dataset);
+  sessions_.ForWorkersChanged(*dataset, user);
   return absl::OkStatus();
 }
 

@@ -134,6 +134,15 @@ void SessionTable::QuarantineChanged(const DatasetState& dataset) {
       core_.SetVariant(session.feed->id, dataset.quarantine.version());
 }
 
+void SessionTable::ForWorkersChanged(const DatasetState& dataset, UserId user) {
+  for (const auto& [id, session] : sessions_) {
+    const Feed& feed = *session.feed;
+    if (feed.dataset.get() == &dataset && UserId(session.request.user) == user &&
+        feed.spec.decoding.undecoded.place_bytes > 0)
+      core_.SetVariant(feed.id, dataset.quarantine.version());
+  }
+}
+
 void SessionTable::SetAsleep(bool asleep) {
   for (const auto& [id, session] : sessions_) session.delivery->SetAsleep(asleep);
 }

@@ -90,6 +90,8 @@ class SessionTable {
   void FinishIfDone(uint64_t id);
   // Slots filled from now on are keyed by the dataset's current quarantine.
   void QuarantineChanged(const DatasetState& dataset);
+  // The same, of samples that this user's GPU cannot decode: nobody else's slots are affected.
+  void ForWorkersChanged(const DatasetState& dataset, UserId user);
   void SetAsleep(bool asleep);
   bool MustBePolled() const;
 
