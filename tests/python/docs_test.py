@@ -26,6 +26,7 @@ INSTEAD = {
 }
 if not torch.cuda.is_available():
     INSTEAD['device="cuda"'] = 'device="cpu"'  # no GPU here
+    INSTEAD['decode="gpu"'] = 'decode="auto"'
     print('no GPU: device="cuda" is read as device="cpu"')
 
 CONFIG = """

@@ -107,7 +107,7 @@ struct ImageOptions {
 // files and the share alone. Only random_crop and center_crop, in RGB, without steps.
 struct GpuDecoding {
   double share = 1.0;  // of the samples that the engines can take, above 0, up to 1
-  // Room for a sample's file in a batch; larger files are decoded by workers. 0: 256 KiB, or more
+  // Room for a sample's file in a batch; larger files are decoded by workers. 0: 384 KiB, or more
   // if a row is larger.
   uint32_t file_bytes = 0;
   std::string nvjpeg = {};  // path of libnvjpeg; empty: as the loader finds it

@@ -26,6 +26,9 @@ struct SessionStats {
   // row of its batch, with that one's id and label. The daemon's workers decode such a sample from
   // then on.
   uint64_t rows_replaced = 0;
+  // GPU memory that decoding holds besides batches: decoded images, tables, and what nvJPEG asks
+  // for.
+  uint64_t decoder_bytes = 0;
 
   // From the daemon, at the moment of the call; all zero if it did not answer.
   bool daemon_answered = false;

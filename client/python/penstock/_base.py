@@ -303,17 +303,17 @@ class LoaderBase:
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
         self._session = self._gpu_share.opened(lambda share: self._connected().open(self._options(share)), bool(self._at.fingerprint))
-        self._keying = (self._order is not None or self._stored.kind == "mixture", self._given_by)
+        self._keying = (self._order is not None or self._stored.kind == "mixture", self._rank_of_order)
         self._effects = _feed.effects_of(self._settings, self._session, self._keying, len(self._stored.classes))
         self._take = self._taker(self._session)
         self._goal = None
         self._served = True
 
     def _options(self, gpu_share):
-        return _feed.options_of(self._settings, self._at, self._open_device(), self._order, self._given_by, self._stored._targets, gpu_share)
+        return _feed.options_of(self._settings, self._at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)
 
     @property
-    def _given_by(self):
+    def _rank_of_order(self):
         return None if self._sampling is None else self._sampling.given_by
 
     def _end_session(self):

@@ -96,6 +96,7 @@ nb::dict ToDict(HeldSession& held) {
   values["waited_seconds"] = stats.waited_seconds;
   values["busy_seconds"] = stats.busy_seconds;
   values["rows_replaced"] = stats.rows_replaced;
+  values["decoder_bytes"] = stats.decoder_bytes;
   values["daemon_answered"] = stats.daemon_answered;
   values["batches_ahead"] = stats.batches_ahead;
   values["samples_decoded"] = stats.samples_decoded;

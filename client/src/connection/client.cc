@@ -68,6 +68,9 @@ class GrpcOpener final : public client::Opener {
     return connection->Quarantined(options_.dataset);
   }
 
+  uint64_t DecoderBytes() const override {
+    return places_.rows == nullptr ? 0 : places_.rows->bytes();
+  }
   uint64_t RowsReplaced() const override {
     return places_.rows == nullptr ? 0 : places_.rows->replaced();
   }

@@ -285,7 +285,7 @@ absl::Status CheckGpuDecoding(const SessionOptions& options) {
 
 void AskForFiles(const SessionOptions& options, const std::string& decoder,
                  v1::OpenSessionRequest& request) {
-  constexpr uint64_t kFileBytes = 256 << 10, kAlignment = 4096;
+  constexpr uint64_t kFileBytes = 384 << 10, kAlignment = 4096;
   const GpuDecoding& decoding = *options.gpu_decoding;
   const RandomResizedCrop crop = options.random_crop.value_or(RandomResizedCrop());
   const uint64_t pixels = options.center_crop

@@ -127,6 +127,7 @@ class CudaRows final : public Gpu::Rows {
   }
   Stream stream() const override { return (*stream_).get(); }
   std::string version() const override { return version_; }
+  uint64_t bytes() const override { return (*maker_).bytes_in_use(); }
 
  private:
   base::Mutex mutex_;

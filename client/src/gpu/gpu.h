@@ -76,6 +76,7 @@ class Gpu {
         const gpu_decode::RowBatch& batch) = 0;
     virtual Stream stream() const = 0;        // on which they are made
     virtual std::string version() const = 0;  // of what decodes
+    virtual uint64_t bytes() const = 0;       // of the GPU's memory that it holds
 
     // Rows that could not be decoded, of all sessions that use this.
     void NoteReplaced() { replaced_.fetch_add(1, std::memory_order_relaxed); }

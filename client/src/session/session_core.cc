@@ -228,6 +228,7 @@ absl::Status SessionCore::Reattach(base::TimePoint deadline) {
 SessionStats SessionCore::Stats() {
   SessionStats counted = waits_.Count(base::Now());
   counted.rows_replaced = opener_->RowsReplaced();
+  counted.decoder_bytes = opener_->DecoderBytes();
   if (Forked()) {
     counted.verdict = ForkedStatus().message();
     return counted;

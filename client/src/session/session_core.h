@@ -46,6 +46,8 @@ class Opener {
   virtual absl::StatusOr<uint64_t> Quarantined() = 0;
   // See SessionStats::rows_replaced. Any thread.
   virtual uint64_t RowsReplaced() const { return 0; }
+  // See SessionStats::decoder_bytes. Any thread.
+  virtual uint64_t DecoderBytes() const { return 0; }
 };
 
 class SessionCore {

@@ -72,6 +72,17 @@ class AskedTest(unittest.TestCase):
             self.assertEqual(nvjpeg_path(), "")
 
 
+class PythonDatasetTest(unittest.TestCase):
+    def test_samples_that_python_makes_are_not_the_gpus(self):
+        torch = support.need("torch")
+        import penstock.torch
+        with self.assertRaises(InvalidArgument) as caught:
+            penstock.torch.DataLoader(torch.arange(8), 4, device="cuda", decode="gpu")
+        self.assertIn("decode is for datasets that Penstock reads itself", str(caught.exception))
+        with penstock.torch.DataLoader(torch.arange(8), 4, decode="auto") as loader:
+            self.assertEqual(len(loader), 2)
+
+
 class StateTest(unittest.TestCase):
     @staticmethod
     def state(**more):

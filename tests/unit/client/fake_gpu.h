@@ -274,6 +274,7 @@ class FakeGpu final : public Gpu {
       return outcomes;
     }
     Stream stream() const override { return stream_; }
+    uint64_t bytes() const override { return 77; }
     std::string version() const override { return "fake decoder 1"; }
 
    private:

@@ -176,7 +176,7 @@ TEST(RequestTest, FilesAreAskedForWithRoomForThemAndForRows) {
   };
   EXPECT_EQ(undecoded().share(), 0.5);
   EXPECT_EQ(undecoded().decoder(), "nvJPEG 13");
-  EXPECT_EQ(undecoded().place_bytes(), (256u << 10) + 4096);
+  EXPECT_EQ(undecoded().place_bytes(), (384u << 10) + 4096);
   options.gpu_decoding->file_bytes = 1000;
   EXPECT_EQ(undecoded().place_bytes(), 224u * 224 * 3 + 1024);
   options.random_crop = RandomResizedCrop{.height = 10, .width = 10};

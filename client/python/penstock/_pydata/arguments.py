@@ -15,6 +15,8 @@ _NATIVE_ONLY = {"fields": "a sample has what the dataset returns", "range": "use
                 "row_info": "return the sample's number in the dataset",
                 "targets": "return them from the dataset, and keep lists in collate_fn",
                 "views": "return each view from the dataset",
+                "decode": "decode on the GPU in the loop",
+                "gpu_share": "decode on the GPU in the loop",
                 "mix": "mix in collate_fn, as torch's DataLoader does",
                 "memory_format": "convert the batch: images.to(memory_format=torch.channels_last)"}
 

@@ -9,6 +9,7 @@ import torch
 from .. import _penstock as native
 from .. import _settings
 from .._base import LoaderBase
+from .._say import say_once
 from .._substitutes import _outside
 from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
@@ -37,12 +38,14 @@ class PythonLoader(Attributes, DataLoader):
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
                  reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
                  native="auto", on_error="raise", max_batch_bytes=None, memory_format=None, mix=None, views=None,
-                 targets=None):
+                 targets=None, decode="cpu", gpu_share=None):
         if isinstance(dataset, (str, os.PathLike)):
             dataset, range = native_samples.of_loader(dataset, address, range, num_workers), None
         arguments.check_dataset(dataset)
         arguments.refuse_native_only(fields=fields, range=range, row_info=row_info, memory_format=memory_format, mix=mix, views=views,
-                                     targets=targets)
+                                     targets=targets, decode=decode if decode not in ("cpu", "auto") else None, gpu_share=gpu_share)
+        if decode == "auto":
+            say_once("decode='auto': the GPU decodes nothing, because Python makes the samples")
         dtype = None if dtype is None else str(dtype).removeprefix("torch.")
         self._decoding = encoded.decoding_of(transform, dtype, layout)
         num_workers, prefetch_factor = arguments.whole(num_workers), arguments.whole(prefetch_factor)
