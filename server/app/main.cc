@@ -72,6 +72,7 @@ sigset_t BlockSignals() {
   for (int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write
   return signals;
 }
 

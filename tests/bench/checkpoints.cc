@@ -116,7 +116,7 @@ class CheckpointBench {
   // Replaces what an ordinary decode left by an empty list of those places.
   bool BeginExactly(size_t photograph, decode::CheckpointRoom& room) {
     const uint64_t sum = base::Hash(file(photograph));
-    const auto scan = decode::Checkpoints::ScanOf(room.room.first(room.bytes), sum);
+    const auto scan = decode::Checkpoints::ReadKnown(room.room.first(room.bytes), sum);
     const auto grid = bare_.GridOf(file(photograph), spec_, KeyOf(photograph, kMeasuredEpoch));
     if (!scan || !grid) return false;
     decode::Checkpoints points;

@@ -54,8 +54,8 @@ std::optional<Header> ReadHeader(std::span<const std::byte> bytes, uint64_t file
 
 }  // namespace
 
-std::optional<Checkpoints::KnownScan> Checkpoints::ScanOf(std::span<const std::byte> bytes,
-                                                          uint64_t file_sum) {
+std::optional<Checkpoints::KnownScan> Checkpoints::ReadKnown(std::span<const std::byte> bytes,
+                                                             uint64_t file_sum) {
   const std::optional<Header> header = ReadHeader(bytes, file_sum);
   if (!header) return std::nullopt;
   return KnownScan{header->scan_bytes, header->whole == 1};

@@ -48,7 +48,7 @@ class Checkpoints {
     uint64_t bytes = 0;
     bool is_whole = false;  // see NoteWhole
   };
-  static std::optional<KnownScan> ScanOf(std::span<const std::byte> bytes, uint64_t file_sum);
+  static std::optional<KnownScan> ReadKnown(std::span<const std::byte> bytes, uint64_t file_sum);
 
   const Grid& grid() const { return grid_; }
   // The last point at or before this MCU; null if there is none.

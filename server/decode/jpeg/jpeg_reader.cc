@@ -76,7 +76,7 @@ Fault JpegReader::Begin(const Box& window) {
 // What earlier checkpoints say of the same file need not be searched for again.
 std::optional<std::span<const uint8_t>> JpegReader::FindScan() const {
   if (room_ != nullptr) {
-    const auto known = Checkpoints::ScanOf(room_->room.first(room_->bytes), file_sum_);
+    const auto known = Checkpoints::ReadKnown(room_->room.first(room_->bytes), file_sum_);
     if (known) return source_.ScanOf(known->bytes);
   }
   return source_.CompleteScan();
@@ -85,7 +85,7 @@ std::optional<std::span<const uint8_t>> JpegReader::FindScan() const {
 bool JpegReader::CheckWhole() {
   if (room_ != nullptr) {
     file_sum_ = base::Hash(file_);
-    const auto known = Checkpoints::ScanOf(room_->room.first(room_->bytes), file_sum_);
+    const auto known = Checkpoints::ReadKnown(room_->room.first(room_->bytes), file_sum_);
     if (known && known->is_whole) return Close(), true;
   }
   bool is_whole = ReadScan();

@@ -215,14 +215,23 @@ absl::Status Engine::ReportUndecodable(uint64_t peer, uint64_t id,
       return absl::InvalidArgumentError(absl::StrCat("samples: got ", sample, ", but the dataset '",
                                                      session->feed->called, "' has only ", count));
   const UserId user(session->request.user);
-  bool is_news = false;
-  for (const uint64_t sample : samples)
+  bool is_news = false, is_full = false;
+  for (const uint64_t sample : samples) {
     is_news |= worker_filler_.rows().RecordNotByGpu(dataset, sample, user);
-  if (!is_news) return absl::OkStatus();
+    const source::Quarantine& quarantine = dataset->quarantine;
+    is_full |= !quarantine.IsForWorkers(sample, user.value()) &&
+               !quarantine.Contains(sample, user.value());
+  }
+  const absl::Status ended =
+      is_full ? absl::ResourceExhaustedError(absl::StrCat(
+                    "the list of samples of '", session->feed->called,
+                    "' that GPUs cannot decode is full; see 'penstockctl quarantine list'"))
+              : absl::OkStatus();
+  if (!is_news) return ended;
   PENSTOCK_LOG(kWarning, "gpu_cannot_decode", {"session", id}, {"samples", samples.size()},
                {"first", dataset->dataset->path(samples.front())});
   sessions_.ForWorkersChanged(*dataset, user);
-  return absl::OkStatus();
+  return ended;
 }
 
 void Engine::PeerDisconnected(uint64_t peer) {

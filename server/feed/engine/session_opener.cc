@@ -25,7 +25,7 @@ SessionSpec MakeSessionSpec(const SessionRecord& session) {
           .first_epoch = request.first_epoch,
           .epochs = request.epochs,
           .window = request.window,
-          .variant = session.feed->dataset->quarantine.version()};
+          .variant = SlotVariant(*session.feed)};
 }
 
 }  // namespace

@@ -76,6 +76,12 @@ std::optional<uint64_t> SampleFor(const Feed& feed, const RowTask& task) {
   return std::nullopt;
 }
 
+uint64_t SlotVariant(const Feed& feed) {
+  const source::Quarantine& quarantine = feed.dataset->quarantine;
+  return feed.spec.decoding.undecoded.place_bytes > 0 ? quarantine.version()
+                                                      : quarantine.substitutes_version();
+}
+
 absl::Status StandInIn(const Feed& feed, const plan::Position& position,
                        const pool::SlotPlace& place) {
   const FeedSpec& spec = feed.spec;

@@ -149,6 +149,10 @@ class Rows {
   uint64_t replaced_ = 0;
 };
 
+// Part of the keys of the feed's slots: those with equal ones have the same samples, decoded by the
+// same side.
+uint64_t SlotVariant(const Feed& feed);
+
 // DataLoss for the first row of a full slot that holds a sample other than the planned one. Names
 // the sample that could not be used, and why. Examines the slot itself, so it doesn't matter when,
 // and for which session, the row was decoded.

@@ -131,7 +131,7 @@ void SessionTable::FinishIfDone(uint64_t id) {
 void SessionTable::QuarantineChanged(const DatasetState& dataset) {
   for (const auto& [id, session] : sessions_)
     if (session.feed->dataset.get() == &dataset)
-      core_.SetVariant(session.feed->id, dataset.quarantine.version());
+      core_.SetVariant(session.feed->id, SlotVariant(*session.feed));
 }
 
 void SessionTable::ForWorkersChanged(const DatasetState& dataset, UserId user) {
@@ -139,7 +139,7 @@ void SessionTable::ForWorkersChanged(const DatasetState& dataset, UserId user) {
     const Feed& feed = *session.feed;
     if (feed.dataset.get() == &dataset && UserId(session.request.user) == user &&
         feed.spec.decoding.undecoded.place_bytes > 0)
-      core_.SetVariant(feed.id, dataset.quarantine.version());
+      core_.SetVariant(feed.id, SlotVariant(feed));
   }
 }
 

@@ -81,6 +81,7 @@ Quarantine::Loaded Quarantine::Load(const std::string& state_dir, uint64_t datas
   }
   quarantine.version_ = file.content->version;
   for (const BadSample& bad : file.content->entries) quarantine.Keep(bad);
+  quarantine.CountForWorkers();
   return loaded;
 }
 
@@ -170,13 +171,18 @@ Quarantine::Added Quarantine::Add(const BadSample& bad) {
 }
 
 Quarantine::Added Quarantine::AddForWorkers(const BadSample& bad) {
+  for (const uint32_t user : bad.users)
+    if (for_workers_of_[user] >= kMaxForWorkersOfUser && !IsForWorkers(bad.sample, user))
+      return Added::kNoPlace;
   if (const auto known = for_workers_.find(bad.sample); known != for_workers_.end()) {
     if (const Added added = AddUsers(bad.users, known->second); added != Added::kNews) return added;
   } else {
     if (for_workers_.size() >= kMaxForWorkers) return Added::kNoPlace;
     Keep(bad);
   }
+  for (const uint32_t user : bad.users) ++for_workers_of_[user];
   ++version_;
+  ++for_workers_changes_;
   is_saved_ = false;
   return Added::kNews;
 }
@@ -239,6 +245,12 @@ size_t Quarantine::CountSamples() const {
          static_cast<size_t>(std::ranges::count_if(for_workers_, is_elsewhere));
 }
 
+void Quarantine::CountForWorkers() {
+  for_workers_of_.clear();
+  for (const auto& [sample, bad] : for_workers_)
+    for (const uint32_t user : bad.users) ++for_workers_of_[user];
+}
+
 uint64_t Quarantine::NumberOf(uint64_t digest, absl::string_view place) {
   base::Hasher hasher;
   hasher.Add(digest);
@@ -260,6 +272,7 @@ size_t Quarantine::ForgetOthers(const std::function<uint64_t(uint64_t)>& stamp_o
   if (decisive > 0) ++version_;
   if (refused + decisive > 0) is_saved_ = false;
   samples_ = CountSamples();
+  CountForWorkers();
   return before - samples_;
 }
 
@@ -268,6 +281,7 @@ size_t Quarantine::Clear() {
   if (cleared > 0) ++version_;
   for (List* list : {&refused_, &quarantined_, &for_workers_}) list->clear();
   by_fault_.clear();
+  for_workers_of_.clear();
   if (cleared > 0) is_saved_ = false;
   PENSTOCK_FAILPOINT("quarantine.cleared");
   return cleared;

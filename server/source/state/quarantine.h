@@ -51,6 +51,7 @@ class Quarantine {
   static constexpr size_t kMaxRefused = 10'000;
   static constexpr size_t kMaxQuarantined = 100'000;
   static constexpr size_t kMaxForWorkers = 10'000;
+  static constexpr size_t kMaxForWorkersOfUser = 2'000;
   static constexpr size_t kMaxUsers = 64;  // of one entry
 
   enum class Added {
@@ -96,6 +97,9 @@ class Quarantine {
   // Part of slot keys and session states: equal versions mean equal sets of quarantined samples and
   // of samples for workers.
   uint64_t version() const { return version_; }
+  // The same without those for workers, which only concern feeds whose consumer decodes. Not kept
+  // across restarts.
+  uint64_t substitutes_version() const { return version_ - for_workers_changes_; }
 
   size_t quarantined() const { return quarantined_.size(); }
   size_t refused() const { return refused_.size(); }
@@ -129,12 +133,15 @@ class Quarantine {
   std::string folder_, path_;  // empty: not stored
   uint64_t dataset_ = 0;
   uint64_t version_ = 0;
+  uint64_t for_workers_changes_ = 0;                // since it was loaded
+  std::map<uint32_t, size_t> for_workers_of_ = {};  // entries of each user
   using List = std::map<uint64_t, BadSample>;
   List& ListOf(base::Fault fault);
   void Keep(const BadSample& bad);
   Added AddForWorkers(const BadSample& bad);
   static Added AddUsers(const std::vector<uint32_t>& users, BadSample& known);
   size_t CountSamples() const;
+  void CountForWorkers();
   std::vector<BadSample> AllEntries() const;
 
   List refused_, quarantined_, for_workers_;

@@ -37,7 +37,7 @@ class AskedTest(unittest.TestCase):
         self.refused("decode is 'gpus'", decode="gpus")
         self.refused("gpu_share is 0.5, but decode is 'cpu'", decode="cpu", gpu_share=0.5)
         self.refused("device is 'cpu'", device="cpu")
-        for share in (0, -1, 1.5, float("nan"), True, "half"):
+        for share in (0, -1, 1.5, float("nan"), True, "half", 10**400):
             self.refused("give a share of the samples", gpu_share=share)
 
     def test_ranks_would_each_choose_another_share(self):
@@ -93,7 +93,7 @@ class StateTest(unittest.TestCase):
         self.assertEqual(GpuShare(Decoding()).of_state(self.state()), 0.0)
 
     def test_another_share_is_refused_unless_pixels_are_not_compared(self):
-        for decoding, of_state in ((Decoding(), 0.4), (Decoding("gpu", 1.0), 0.4), (Decoding("auto", 0.5), 0.4),
+        for decoding, of_state in ((Decoding(), 0.4), (Decoding("gpu", 1.0), 0.4),
                                    (Decoding("gpu", 1.0), 0.0), (Decoding("gpu", 0.5), None)):
             with self.subTest(decoding=decoding, of_state=of_state):
                 share, state = GpuShare(decoding), self.state(gpu_share=of_state)
@@ -112,6 +112,7 @@ class StateTest(unittest.TestCase):
         self.assertEqual(share.of_state(self.state(gpu_share=0.0)), 0.0)
         self.assertIsNone(share.of_state(self.state(gpu_share=None)))
         self.assertIsNone(share.of_state(self.state()))
+        self.assertEqual(GpuShare(Decoding("auto", 0.5)).of_state(self.state(gpu_share=0.0)), 0.0)
         for damaged in (1.5, -1, "0.4", True):
             with self.assertRaises(InvalidArgument):
                 share.of_state(self.state(gpu_share=damaged))
@@ -133,6 +134,15 @@ class StateTest(unittest.TestCase):
 
 
 class ChoiceTest(unittest.TestCase):
+    def test_without_a_gpu_there_is_nothing_to_choose(self):
+        share = GpuShare(Decoding("auto", None))
+        with mock.patch.object(shares, "say") as said:
+            share.note_device(-1)
+        self.assertEqual(share.value, 0.0)
+        self.assertIn("host memory", said.call_args.args[0])
+        share.note_given()
+        self.assertFalse(share.is_due(lambda: self.fail("synchronized")))
+
     def test_shares(self):
         self.assertEqual(share_for(wanted=1000, workers=2000, engines=5000), 0.0)
         self.assertAlmostEqual(share_for(wanted=4000, workers=2000, engines=20000), 0.55, delta=0.011)

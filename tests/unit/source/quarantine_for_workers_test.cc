@@ -49,6 +49,29 @@ TEST_F(ForWorkersTest, AReportHoldsForItsUserAndRaisesTheVersionOnce) {
   EXPECT_EQ(quarantine_.version(), 2u);
 }
 
+TEST_F(ForWorkersTest, OneUserTakesOnlyItsPartOfTheList) {
+  for (uint64_t sample = 0; sample < Quarantine::kMaxForWorkersOfUser; ++sample)
+    ASSERT_EQ(quarantine_.Add(BadFor(sample, Fault::kNotByGpu)), Added::kNews);
+  constexpr uint64_t kNext = Quarantine::kMaxForWorkersOfUser;
+
+  EXPECT_EQ(quarantine_.Add(BadFor(kNext, Fault::kNotByGpu)), Added::kNoPlace);
+  EXPECT_EQ(quarantine_.Add(BadFor(1, Fault::kNotByGpu)), Added::kKnown);
+  EXPECT_EQ(quarantine_.Add(BadFor(kNext, Fault::kNotByGpu, {kDora})), Added::kNews);
+  ASSERT_TRUE(quarantine_.Save().ok());
+  Quarantine again = Load();
+  EXPECT_EQ(again.Add(BadFor(kNext, Fault::kNotByGpu)), Added::kNoPlace);
+  again.Clear();
+  EXPECT_EQ(again.Add(BadFor(kNext, Fault::kNotByGpu)), Added::kNews);
+}
+
+TEST_F(ForWorkersTest, OnlyWhatIsSubstitutedHasAVersionForTheOtherFeeds) {
+  const uint64_t before = quarantine_.substitutes_version();
+  quarantine_.Add(BadFor(7, Fault::kNotByGpu));
+  EXPECT_EQ(quarantine_.substitutes_version(), before);
+  quarantine_.Add(BadFor(7, Fault::kTimeout));
+  EXPECT_EQ(quarantine_.substitutes_version(), before + 1);
+}
+
 TEST_F(ForWorkersTest, AnEntryWithoutUsersHoldsForEverybody) {
   quarantine_.Add(BadFor(7, Fault::kNotByGpu, {}));
 
@@ -143,8 +166,10 @@ TEST_F(ForWorkersTest, AClearForgetsThemUnderANewVersion) {
 }
 
 TEST_F(ForWorkersTest, TheListIsBoundedAndLeavesPlaceForOthers) {
-  for (uint64_t i = 0; i < Quarantine::kMaxForWorkers; ++i)
-    ASSERT_EQ(quarantine_.Add(BadFor(i, Fault::kNotByGpu)), Added::kNews);
+  for (uint64_t i = 0; i < Quarantine::kMaxForWorkers; ++i) {
+    const auto user = static_cast<uint32_t>(4000 + i / Quarantine::kMaxForWorkersOfUser);
+    ASSERT_EQ(quarantine_.Add(BadFor(i, Fault::kNotByGpu, {user})), Added::kNews);
+  }
   const uint64_t version = quarantine_.version();
 
   EXPECT_EQ(quarantine_.Add(BadFor(1'000'000, Fault::kNotByGpu)), Added::kNoPlace);
