@@ -1,6 +1,7 @@
 """The base of all loaders: one consumer of one feed, epoch after epoch, with a state."""
 import contextlib
 import copy
+import functools
 import weakref
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn
 from .dataset import Dataset
-from .errors import DeadlineExceeded, Error, InvalidArgument, PermissionDenied, Unavailable
+from .errors import DeadlineExceeded, InvalidArgument, PermissionDenied, Unavailable
 from .ranks import Rank
 
 _STATE_VERSION = 1
@@ -91,7 +92,8 @@ class LoaderBase:
     def _describe(self):
         client = self._connected()
         if self._dataset is None:
-            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._single_samples())
+            self._dataset = Dataset(client, self._settings.dataset, self._settings.range, self._single_samples(),
+                                    functools.partial(_feed.connect, self._settings))
 
     @property
     def batch_size(self):
@@ -303,6 +305,7 @@ class LoaderBase:
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
         self._session = self._gpu_share.opened(lambda share: self._connected().open(self._options(share)), bool(self._at.fingerprint))
+        self._gpu_share.note_device(self._session.device)
         self._keying = (self._order is not None or self._stored.kind == "mixture", self._rank_of_order)
         self._effects = _feed.effects_of(self._settings, self._session, self._keying, len(self._stored.classes))
         self._take = self._taker(self._session)
@@ -344,6 +347,8 @@ class LoaderBase:
             older.end("the loader was closed")
         self._end_session()
         self._client = None
+        if self._dataset is not None:
+            self._dataset.disconnect()
 
     def __enter__(self):
         return self

@@ -13,10 +13,10 @@ class Dataset:
     opens a feed of its own.
     """
 
-    def __init__(self, client, dataset, within=None, sample=None):
+    def __init__(self, client, dataset, within=None, sample=None, connect=None):
         """`within`: (first, count) of the samples to use; None: all. `sample`: a function from a sample's id to the
-        sample."""
-        self._client = client
+        sample. `connect` returns another client once this one was let go."""
+        self._client, self._connect = client, connect
         self._asked = dataset
         self._sample = sample
         self._described = None
@@ -59,15 +59,25 @@ class Dataset:
         their numbers."""
         return range(self._first, self._first + self._samples)
 
+    def _connected(self):
+        if self._client is None:
+            self._client = self._connect()
+        return self._client
+
+    def disconnect(self):
+        """Lets go of the daemon, so that a private one may end."""
+        if self._connect is not None:
+            self._client = None
+
     def content_digest(self):
         """SHA-256 of all content, with relative paths, labels and sizes, in hexadecimal. Compare it to check that two
         datasets are equal byte for byte. The daemon reads everything for it, once while the dataset is open; Ctrl-C
         stops it."""
-        return self._client.content_digest(self._asked)
+        return self._connected().content_digest(self._asked)
 
     def path(self, sample_id):
         """Where a sample's bytes are, for display: control characters, and bytes that are not UTF-8, are escaped."""
-        return self._client.samples(self._asked, [sample_id])[0][0]
+        return self._connected().samples(self._asked, [sample_id])[0][0]
 
     @property
     def samples(self):
@@ -77,7 +87,7 @@ class Dataset:
         if self._described is None:
             ids = self.sample_ids
             self._described = [pair for begin in range(0, len(ids), _AT_ONCE)
-                               for pair in self._client.samples(self._asked, list(ids[begin:begin + _AT_ONCE]))]
+                               for pair in self._connected().samples(self._asked, list(ids[begin:begin + _AT_ONCE]))]
         return self._described
 
     imgs = samples

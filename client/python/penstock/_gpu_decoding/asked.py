@@ -1,6 +1,7 @@
 """Where a loader's JPEG files are decoded: by the daemon's workers, or by the JPEG engines of this process's GPU as well."""
 import glob
 import importlib.util
+import numbers
 import os
 from dataclasses import dataclass
 from typing import Optional
@@ -32,13 +33,14 @@ def decoding_of(decode, gpu_share, device, ranks):
         return Decoding("gpu", 1.0 if share is None else share)
     if share is None and ranks > 1:
         raise InvalidArgument(f"decode is 'auto', and there are {ranks} ranks, each of which would choose a share of its own; give "
-                              "gpu_share, such as one that a single rank with decode='auto' has chosen")
+                              "gpu_share, such as one that a single rank with decode='auto' has chosen, or leave decode out")
     return Decoding("auto", share)
 
 
 def _checked(share):
-    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
-        raise InvalidArgument(f"gpu_share is {share!r}; give a share of the samples, above 0 and up to 1")
+    if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0 < share <= 1:
+        raise InvalidArgument(f"gpu_share is {share!r:.40} ({type(share).__name__}); give a share of the samples, above 0 and up to 1, "
+                              "or leave decode out")
     return float(share)
 
 

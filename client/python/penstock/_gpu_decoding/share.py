@@ -36,10 +36,10 @@ class GpuShare:
 
     def of_state(self, state_dict):
         """The share to go on with. InvalidArgument if the state has another one; unless its fingerprint is 0."""
-        own, other = self._decoding.share, state_dict.get("gpu_share", 0.0 if self._decoding.share is not None else None)
-        if own is None:
+        own, other = self._decoding.share, state_dict.get("gpu_share")
+        if self._decoding.where == "auto" and ("gpu_share" in state_dict or own is None):
             return None if other is None else _number(other)
-        other = _number(other or 0.0)
+        other = 0.0 if other is None else _number(other)
         if other != own and state_dict["fingerprint"] != 0:
             how = f"give decode='gpu', gpu_share={other:g}" if other else "leave decode out"
             raise InvalidArgument(f"the state was made with gpu_share={other:g}, and this loader has {own:g}, which gives other pixels; "
@@ -58,6 +58,11 @@ class GpuShare:
             self.value = 0.0
             say(f"decode='auto': the workers decode everything ({error})")
             return session
+
+    def note_device(self, device):
+        """The session's; below 0: host memory."""
+        if device < 0 and self.value is None:
+            self._set(0.0, "batches go to host memory")
 
     # Choosing.
 
