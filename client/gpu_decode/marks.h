@@ -1,8 +1,7 @@
 // Marks that tell whether a decoder has written an image. Before it is decoded, 8 bytes in each
 // part of 64 × 64 pixels get a pattern that depends on their place, the image and a nonce. If any
 // of them still holds it afterwards, the decoder left that part out: real pixels equal 64 bits of a
-// pattern by chance once in centuries. Marks in all blocks of 8 × 8 pixels would cost a trainer 1 %
-// of its GPU. Includes no CUDA header.
+// pattern by chance once in centuries. Includes no CUDA header.
 #pragma once
 
 #include <cstdint>
