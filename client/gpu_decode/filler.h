@@ -1,5 +1,5 @@
-// A file of 16 × 16 gray pixels that fills up calls of nvJPEG, so that its state need not be prepared
-// again for another number of images.
+// A file of 16 × 16 gray pixels that fills up calls of nvJPEG, so that its state need not be
+// prepared again for another number of images.
 //
 // Source of the format: ITU-T T.81, annex B.
 #pragma once
