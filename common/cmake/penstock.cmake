@@ -1,11 +1,14 @@
 # The functions that every folder's CMakeLists.txt uses: one folder, one target.
 
 # Options that a target needs to reuse precompiled headers: g++ accepts them only with identical
-# options. -fpch-preprocess lets ccache see their contents.
+# options. -fpch-preprocess lets ccache see their contents; clang's must not contain times.
 function(penstock_use_headers name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-pthread>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  else()
+    target_compile_options(${name} PRIVATE
+                           "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
 endfunction()
 
@@ -49,15 +52,15 @@ endfunction()
 # `ninja tsan_tests` builds the test programs labelled tsan, which ThreadSanitizer runs.
 add_custom_target(tsan_tests)
 
-# Compile options of test programs and of tests/support/headers.h. `level`: the optimisation level
-# in release builds.
+# Compile options of test programs and of tests/support/headers.h. `level`: the optimisation level,
+# but in debug builds.
 function(penstock_test_options name level)
   target_link_libraries(${name} PRIVATE penstock_flags GTest::gmock absl::status absl::statusor
     absl::strings)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   set_target_properties(${name} PROPERTIES PENSTOCK_TEST ON)
   target_compile_options(${name} PRIVATE
-    "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${level}>")
+    "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:${level}>")
   penstock_use_headers(${name})
 endfunction()
 

@@ -11,14 +11,8 @@
 namespace penstock::sandbox {
 
 // True in builds with a sanitizer, whose runtime needs what a sandbox forbids.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PENSTOCK_ASAN) || defined(PENSTOCK_TSAN)
 inline constexpr bool kIsInstrumented = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kIsInstrumented = true;
-#else
-inline constexpr bool kIsInstrumented = false;
-#endif
 #else
 inline constexpr bool kIsInstrumented = false;
 #endif

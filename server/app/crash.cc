@@ -49,7 +49,7 @@ void WriteBacktrace() {
 }  // namespace
 
 void ReportCrashes([[maybe_unused]] const char* program) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(PENSTOCK_ASAN) && !defined(PENSTOCK_TSAN)
   std::snprintf(
       last_line, sizeof(last_line),
       "level=error event=crashed version=%s pid=%d program_at=%p; signal and backtrace are above\n",

@@ -32,7 +32,7 @@ constexpr bool kKnownMachine = false;
 void Answer(ucontext_t&, long) {}
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PENSTOCK_ASAN)
 constexpr uint32_t kSanitizersOwn =
     __NR_sigaltstack;  // ASan calls it before functions that do not return
 #else

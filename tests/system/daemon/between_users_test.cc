@@ -54,7 +54,7 @@ double RateOf(Session& session) {
 // Other load on the machine only lowers a rate, so the best of several runs is the daemon's own.
 TEST(BetweenUsersTest, WhoAsksForEverythingCostsASmallJobBesideItATenthAtMost) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PENSTOCK_ASAN) || defined(PENSTOCK_TSAN)
   GTEST_SKIP() << "sanitizers multiply processor time";
 #endif
   DaemonProcess daemon({.workers = 1, .config = Config()});

@@ -27,7 +27,7 @@ using std::chrono::nanoseconds;
 using std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PENSTOCK_ASAN) || defined(PENSTOCK_TSAN)
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;

@@ -122,7 +122,7 @@ double RateOf(Session& session, milliseconds time) {
 }
 
 TEST_F(WorkerGroupsTest, CropsThatTakeLongLeaveAnotherUserHalfOfTheTime) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PENSTOCK_ASAN) || defined(PENSTOCK_TSAN)
   GTEST_SKIP() << "sanitizers multiply processor time";
 #endif
   DaemonProcess daemon({.workers = 1, .config = Config("")});

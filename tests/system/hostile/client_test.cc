@@ -171,7 +171,7 @@ TEST_F(HostileClientTest, ItsNeighbourNoticesNothingAndTheDaemonStaysWithinBound
       std::printf("%4d %s\n", count, what.c_str());
   std::printf("before: %s\nat most: %s\nafter: %s\n", before.ToString().c_str(),
               peak.ToString().c_str(), after.ToString().c_str());
-#if !defined(__SANITIZE_ADDRESS__)  // ASan keeps freed memory
+#if !defined(PENSTOCK_ASAN)  // ASan keeps freed memory
   EXPECT_LE(peak.private_bytes, before.private_bytes + (64u << 20));
 #endif
   EXPECT_LE(peak.descriptors, before.descriptors + 1200);
@@ -234,7 +234,7 @@ TEST_F(HostileClientTest, ClientsKilledAtRandomMomentsLeaveNothingBehind) {
       20));
   std::printf("%d clients killed\nbefore: %s\nafter:  %s\n", clients, before.ToString().c_str(),
               after.ToString().c_str());
-#if !defined(__SANITIZE_ADDRESS__)  // ASan keeps freed memory
+#if !defined(PENSTOCK_ASAN)  // ASan keeps freed memory
   EXPECT_LE(after.private_bytes, before.private_bytes + (4u << 20));
 #endif
   EXPECT_EQ(daemon->Status().pool().reserved_bytes(), pool_before);

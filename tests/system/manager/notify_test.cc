@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PENSTOCK_ASAN)
 #define SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "AddressSanitizer reports crashes itself"
 #else
 #define SKIP_UNDER_SANITIZERS()

@@ -117,7 +117,7 @@ TEST_F(MetricsTest, AThousandScrapesAtOnceAreAllAnswered) {
 }
 
 TEST_F(MetricsTest, ADaemonWhoseRunnerIsStuckStillAnswersAndSaysSo) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PENSTOCK_ASAN)
   GTEST_SKIP() << "AddressSanitizer wants to be the first library that is loaded";
 #endif
   setenv("PENSTOCK_TEST_STUCK", folder_.At("stuck").c_str(), 1);

@@ -149,7 +149,7 @@ TEST(BombTest, AThousandfoldDecompressionWithinTheLimitsIsAnImageAsAnyOther) {
   EXPECT_EQ(Decode(decoder, file), Fault::kNone);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // shadow memory counts too
+#if !defined(PENSTOCK_ASAN) && !defined(PENSTOCK_TSAN)  // shadow memory counts too
 
 uint64_t PrivateBytes() {
   std::ifstream status("/proc/self/status");

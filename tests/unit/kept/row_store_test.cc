@@ -96,7 +96,7 @@ TEST(RowStoreTest, RowsAreKeptOnlyWhileTheMachineHasMemory) {
 }
 
 // A sanitizer would end the process.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(PENSTOCK_ASAN) && !defined(PENSTOCK_TSAN)
 TEST(RowStoreTest, ARowForWhichTheSystemHasNoMemoryIsRefused) {
   const auto store = MakeStore(UINT64_MAX / 4);
   const auto shelf = store->Open(KeyFor(1));

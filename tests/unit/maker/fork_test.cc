@@ -52,7 +52,7 @@ class ForkedHostTest : public ::testing::Test {
   ~ForkedHostTest() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PENSTOCK_ASAN)
     GTEST_SKIP() << "GCC 12's AddressSanitizer does not hold its allocator's locks across a fork, "
                     "so the child hangs if a thread of gRPC allocates at that moment";
 #endif

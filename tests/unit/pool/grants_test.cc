@@ -263,7 +263,7 @@ TEST_F(GrantsTest, ADaemonThatIsOutOfAddressesSaysSo) {
 }
 
 TEST_F(GrantsTest, WhereTheProcessMayNotMapAsMuchTheErrorSaysWhatToLower) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(PENSTOCK_ASAN) || defined(PENSTOCK_TSAN)
   GTEST_SKIP() << "a sanitizer's own mappings exceed any limit";
 #endif
   MakePool(kGiB);

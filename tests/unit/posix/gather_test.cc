@@ -213,7 +213,7 @@ using GatherDeathTest = ::testing::Test;
 
 // Ended by the signal, or by exit code under AddressSanitizer, which reports it first.
 bool EndedByBusError(int status) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PENSTOCK_ASAN
   return WIFEXITED(status) && WEXITSTATUS(status) == 1;
 #else
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS;

@@ -119,7 +119,7 @@ TEST_F(NpyTest, ATensorThatIsNotThereCannotBeWishedFor) {
 }
 
 TEST_F(NpyTest, AFileThatIsCutOffOrWrittenToIsSaidAndNoSignal) {
-#ifdef __SANITIZE_THREAD__
+#ifdef PENSTOCK_TSAN
   GTEST_SKIP() << "ThreadSanitizer takes the signal of a page that is gone for itself";
 #endif
   const Opened opened = Open({{"x", Npy("|u1", "(3, 10000)", std::string(30'000, 'x'))},

@@ -188,7 +188,7 @@ TEST_F(TokensTest, NegativeTokensAreOfNoVocabulary) {
 }
 
 TEST_F(TokensTest, AFileThatIsCutOffIsSaidWithItsNameAndNoSignal) {
-#ifdef __SANITIZE_THREAD__
+#ifdef PENSTOCK_TSAN
   GTEST_SKIP() << "ThreadSanitizer takes the signal of a page that is gone for itself";
 #endif
   WriteTokens("a.bin", CountUp<uint16_t>(20'000));
