@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs the distribution's packages that are needed to build Penstock and not installed yet.
 #   deploy/install-deps.sh [--tests|--fuzz|--packages|--lint]
-# --tests: also what the tests need; --fuzz: as --tests, and clang for the fuzz targets; --packages:
-# also what is needed to make and test Debian packages; --lint: also what checks the sources.
+# --tests: also what the tests need; --fuzz: as --tests, and clang for fuzz targets and asan;
+# --packages: also what is needed to make and test Debian packages; --lint: also what checks the
+# sources.
 # Tested on Debian 12. On Ubuntu 24.04, --tests installs everything, all of it builds, and
 # deploy/quickstart.sh works; --fuzz, --packages and --lint are untested there.
 set -eu

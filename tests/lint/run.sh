@@ -2,17 +2,17 @@
 # Runs checks that read the sources and execute nothing: tests/lint/run.sh [all|quick|CHECK]...
 #   quick   formatting, words, type-names, shell-scripts, layering, python-mistakes,
 #           python-types; takes seconds
-#   (none)  also thread-safety for everything, some-includes and some-clang-tidy
+#   (none)  also some-includes and some-clang-tidy
 #   all     also thread-safety, and clang-tidy for everything
 # A CHECK is one of these names. some-clang-tidy checks the units (of a unity build, some three files
 # each) with files that changed since the last release, at most PENSTOCK_LINT_UNITS of them; units.py
 # selects them. some-includes compiles PENSTOCK_LINT_FILES files alone; tests/run.sh no-unity does so
-# with all of them.
+# with all of them. Every build by clang checks the thread safety, as tests/run.sh asan does.
 set -eu
 cd "$(dirname "$0")/../.."
 quick="formatting words type-names shell-scripts layering python-mistakes python-types"
 # shellcheck disable=SC2086
-[ $# -gt 0 ] || set -- $quick thread-safety some-includes some-clang-tidy
+[ $# -gt 0 ] || set -- $quick some-includes some-clang-tidy
 # shellcheck disable=SC2086
 case $* in
   quick) set -- $quick ;;
@@ -89,8 +89,9 @@ threads() {
   configure build/lint/units -DPENSTOCK_OWN_HUFFMAN=OFF && tests/lint/units.py threads build/lint/units
 }
 
+# Without our Huffman decoder, so that this configuration is checked too.
 includes() { # of files alone, some in turn
-  configure build/lint/files -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
+  configure build/lint/files -DPENSTOCK_OWN_HUFFMAN=OFF -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON &&
     tests/lint/units.py includes build/lint/files --most "${PENSTOCK_LINT_FILES:-100}"
 }
 
