@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -49,6 +50,13 @@ std::string ContentOf(const std::string& path) {
 void GiveTo(const Identity& user, const std::string& path) {
   if (user.IsOurs()) return;
   EXPECT_EQ(chown(path.c_str(), user.user, user.user), 0) << path;
+}
+
+// Asks each of them, because asking also takes note of the end.
+bool HaveEnded(std::initializer_list<Trainee*> trainees) {
+  return std::count_if(trainees.begin(), trainees.end(), [](Trainee* trainee) {
+           return trainee->HasEnded();
+         }) == static_cast<ptrdiff_t>(trainees.size());
 }
 
 }  // namespace
@@ -183,7 +191,7 @@ void DisturbedRuns::WatchUntilTheirEnds(Node& node, Got& got) {
                 User(54341));
   Trainee second({trainee_, address, "shards", "order"}, {folder_.At("second"), gate}, User(54343));
   const auto until = steady_clock::now() + kMostARun;
-  while (!(first.HasEnded() & second.HasEnded()) && steady_clock::now() < until) {
+  while (!HaveEnded({&first, &second}) && steady_clock::now() < until) {
     node.Step(std::min(first.Got().batches, second.Got().batches));
     if (node.is_done()) folder_.Write("gate", "");
     std::this_thread::sleep_for(milliseconds(5));
@@ -202,8 +210,7 @@ void DisturbedRuns::WatchInPython(Node& node, Got& got) {
   Trainee second(task("order"), {folder_.At("second"), ""}, Identity{});
   Trainee third(task("streams"), {folder_.At("third"), ""}, Identity{});
   const auto until = steady_clock::now() + kMostARun;
-  while (!(first.HasEnded() & second.HasEnded() & third.HasEnded()) &&
-         steady_clock::now() < until) {
+  while (!HaveEnded({&first, &second, &third}) && steady_clock::now() < until) {
     if (node.daemon().HasEnded()) node.StartAgain();
     std::this_thread::sleep_for(milliseconds(5));
   }

@@ -52,16 +52,6 @@ File ClaimingWebP(uint32_t width, uint32_t height) {
   return file;
 }
 
-File WebP(int width, int height) {
-  const std::vector<uint8_t> pixels(size_t{4} * width * height, 77);
-  uint8_t* data = nullptr;
-  const size_t bytes = WebPEncodeLosslessRGBA(pixels.data(), width, height, 4 * width, &data);
-  const auto* first = reinterpret_cast<const std::byte*>(data);
-  File file(first, first + bytes);
-  WebPFree(data);
-  return file;
-}
-
 TEST(BombTest, AnImageOfTwoAndAHalfBillionPixelsIsRefusedByItsHeader) {
   Decoder decoder{SampleLimits()};
   EXPECT_EQ(Decode(decoder, Claiming(Zeros(9, 9), 50'000, 50'000)), Fault::kTooManyPixels);
@@ -150,6 +140,16 @@ TEST(BombTest, AThousandfoldDecompressionWithinTheLimitsIsAnImageAsAnyOther) {
 }
 
 #if !defined(PENSTOCK_ASAN) && !defined(PENSTOCK_TSAN)  // shadow memory counts too
+
+File WebP(int width, int height) {
+  const std::vector<uint8_t> pixels(size_t{4} * width * height, 77);
+  uint8_t* data = nullptr;
+  const size_t bytes = WebPEncodeLosslessRGBA(pixels.data(), width, height, 4 * width, &data);
+  const auto* first = reinterpret_cast<const std::byte*>(data);
+  File file(first, first + bytes);
+  WebPFree(data);
+  return file;
+}
 
 uint64_t PrivateBytes() {
   std::ifstream status("/proc/self/status");
