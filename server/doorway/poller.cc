@@ -33,7 +33,7 @@ std::vector<uint64_t> Poller::Wait(base::Duration timeout) {
   const int count = ::epoll_wait(epoll_.get(), events, std::size(events),
                                  static_cast<int>(std::clamp<int64_t>(timeout_ms, 0, kLongestMs)));
   std::vector<uint64_t> tokens;
-  for (int i = 0; i < count; ++i) tokens.push_back(events[i].data.u64);
+  for (int i = 0; i < count; ++i) tokens.push_back(uint64_t{events[i].data.u64});  // packed
   return tokens;
 }
 
