@@ -28,6 +28,8 @@ constexpr std::chrono::milliseconds kLookEvery(50);  // whether the answer is st
 constexpr int kDeathMs = 2000;  // until a process that closed its socket is gone
 constexpr std::chrono::milliseconds kJudgeEvery(100);
 constexpr uint64_t kSmallestSample = 16;  // bytes of a file
+// How often it may ask for the same bytes of a remote file, on average; and how many more.
+constexpr uint64_t kMostAskedTimes = 16, kMoreBytes = uint64_t{64} << 20;
 
 std::string HowItEnded(const std::optional<posix::Exit>& exit) {
   if (!exit) return "closed its socket";
@@ -93,7 +95,11 @@ absl::Status IndexerProcess::Begin(const Question& question, const source::ScanW
     path_ = question.file->path;
     may_find_ = question.file->bytes / kSmallestSample;
     ask.bytes = question.file->bytes;
-    fds.push_back(question.file->fd.get());
+    remote_ = question.file->remote;
+    file_bytes_ = question.file->bytes;
+    may_ask_for_ = file_bytes_ * kMostAskedTimes + kMoreBytes;
+    ask.is_remote = remote_ != nullptr ? 1 : 0;
+    if (remote_ == nullptr) fds.push_back(question.file->fd.get());
   }
   if (question.second != nullptr) {
     ask.has_second = 1;
@@ -157,6 +163,10 @@ absl::Status IndexerProcess::AwaitPiece() {
       PENSTOCK_RETURN_IF_ERROR(Count(tell.count));
       continue;
     }
+    if (tell.what == Tells::kWants) {
+      PENSTOCK_RETURN_IF_ERROR(SendBytes(tell));
+      continue;
+    }
     last_ = tell.what == Tells::kLastPiece;
     // An empty piece that is not the last one would let it keep us here for good.
     if ((!last_ && (tell.what != Tells::kPiece || tell.count == 0)) || tell.count > kWindowBytes)
@@ -172,6 +182,17 @@ absl::Status IndexerProcess::Count(uint64_t more) {
   may_find_ -= more;
   if (watch_->found) watch_->found(more);
   return absl::OkStatus();
+}
+
+absl::Status IndexerProcess::SendBytes(const Tell& wants) {
+  if (remote_ == nullptr || wants.count == 0 || wants.count > kMostBytesSent ||
+      wants.offset > file_bytes_ || wants.count > file_bytes_ - wants.offset)
+    return Lie("bytes that are not in the file");
+  if (wants.count > may_ask_for_) return Lie("the same bytes over and over");
+  may_ask_for_ -= wants.count;
+  std::string bytes(wants.count, '\0');
+  PENSTOCK_RETURN_IF_ERROR(remote_->Read(wants.offset, std::as_writable_bytes(std::span(bytes))));
+  return Send({.task = Task::kBytes, .number = number_}, bytes, {});
 }
 
 absl::StatusOr<Tell> IndexerProcess::AwaitTell() {

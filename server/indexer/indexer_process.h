@@ -89,6 +89,7 @@ class IndexerProcess final : public AnswerSource {
   absl::Status AwaitPiece();
   absl::StatusOr<Tell> AwaitTell();
   absl::Status Count(uint64_t more);
+  absl::Status SendBytes(const Tell& wants);
   Patience::Look LookAt() const;
   absl::Status CheckPatience();
   absl::Status GiveUp(OutOfPatience why);
@@ -110,6 +111,8 @@ class IndexerProcess final : public AnswerSource {
   uint64_t number_ = 0;
   std::string path_;
   uint64_t may_find_ = 0;
+  const source::ByteSource* remote_ = nullptr;  // null: the file was sent
+  uint64_t file_bytes_ = 0, may_ask_for_ = 0;   // of a remote file
   const source::ScanWatch* watch_ = nullptr;
   const std::atomic<bool>* closing_ = nullptr;
   size_t at_ = 0, end_ = 0;  // bytes of the piece in the window: taken so far, all

@@ -48,6 +48,11 @@ class SourceContract : public ::testing::TestWithParam<Source> {
                                              : std::string(base::FaultName(read->fault));
   }
 
+  // Of opening and reading it. A change is noticed by the one or the other.
+  static absl::Status StatusOf(Dataset::Reader& reader, uint64_t sample) {
+    return penstock::testing::ReadUnpacked(reader, sample).status();
+  }
+
   const std::unique_ptr<Store> store_ = GetParam().make_store();
 };
 
@@ -67,10 +72,10 @@ TEST_P(SourceContract, AChangedSampleIsNotReadAndItsNeighboursAre) {
   const auto reader = dataset->NewReader();
   store_->Put("dogs/a.jpg", "another dog");
 
-  const auto opened = reader->Open(1);
+  const absl::Status read = StatusOf(*reader, 1);
 
-  EXPECT_TRUE(absl::IsDataLoss(opened.status())) << opened.status();
-  EXPECT_THAT(std::string(opened.status().message()),
+  EXPECT_TRUE(absl::IsDataLoss(read)) << read;
+  EXPECT_THAT(std::string(read.message()),
               AllOf(HasSubstr("dogs/a.jpg"), HasSubstr("changed since it was indexed")));
   EXPECT_TRUE(dataset->changed());
   EXPECT_EQ(Read(*reader, 0), "the cat z");
@@ -86,9 +91,9 @@ TEST_P(SourceContract, ASampleWithAnotherContentIsNotReadThoughSizeAndTimeAreWha
 
   store_->Overwrite("dogs/a.jpg", "god a");
 
-  const auto opened = reader->Open(1);
-  EXPECT_TRUE(absl::IsDataLoss(opened.status())) << opened.status();
-  EXPECT_THAT(std::string(opened.status().message()), HasSubstr("dogs/a.jpg"));
+  const absl::Status read = StatusOf(*reader, 1);
+  EXPECT_TRUE(absl::IsDataLoss(read)) << read;
+  EXPECT_THAT(std::string(read.message()), HasSubstr("dogs/a.jpg"));
   EXPECT_TRUE(dataset->changed());
 }
 
@@ -104,7 +109,7 @@ TEST_P(SourceContract, WhatWasOverwrittenBetweenTwoOpeningsIsReadAnewBesideTheOl
   EXPECT_EQ(Read(*after->NewReader(), 1), "god a");
   EXPECT_NE(after->stamp(1), stamp);
   EXPECT_EQ(after->stamp(2), before->stamp(2));
-  EXPECT_TRUE(absl::IsDataLoss(before->NewReader()->Open(1).status()));
+  EXPECT_TRUE(absl::IsDataLoss(StatusOf(*before->NewReader(), 1)));
 }
 
 TEST_P(SourceContract, ASampleThatIsGoneIsTheSourcesTroubleAndTheReaderGoesOn) {
@@ -113,7 +118,7 @@ TEST_P(SourceContract, ASampleThatIsGoneIsTheSourcesTroubleAndTheReaderGoesOn) {
   const auto reader = dataset->NewReader();
   store_->Remove("dogs/a.jpg");
 
-  EXPECT_FALSE(reader->Open(1).ok());
+  EXPECT_FALSE(StatusOf(*reader, 1).ok());
 
   EXPECT_EQ(Read(*reader, 2), "dog b");
 }
@@ -254,6 +259,9 @@ const Source kSources[] = {
     {"TarPortable", Classes::kNumbers, Make<TarStore, Tree::Confinement::kPortable>},
     {"TfRecord", Classes::kNumbers, Make<RecordStore, Tree::Confinement::kKernel>},
     {"TfRecordPortable", Classes::kNumbers, Make<RecordStore, Tree::Confinement::kPortable>},
+    {"RemoteTar", Classes::kNumbers, Make<RemoteStore<TarStore>, Tree::Confinement::kKernel>},
+    {"RemoteTfRecord", Classes::kNumbers,
+     Make<RemoteStore<RecordStore>, Tree::Confinement::kKernel>},
 };
 
 INSTANTIATE_TEST_SUITE_P(Sources, SourceContract, ::testing::ValuesIn(kSources),

@@ -16,6 +16,7 @@
 #include "server/source/tar/tar.h"
 #include "server/source/tfrecord/tfrecord.h"
 #include "tests/support/files/record_maker.h"
+#include "tests/support/files/store_in_folder.h"
 #include "tests/support/files/tar_maker.h"
 #include "tests/support/files/temp_folder.h"
 
@@ -120,10 +121,11 @@ class ShardStore : public Store {
     ShardOptions options;
     options.state_dir = temp_.At("state");
     options.confinement = confinement_;
-    if (samples_.empty()) options.spec.shards = {temp_.At("none")};
+    options.remote = &remote_;
+    if (samples_.empty()) options.spec.shards = {NameOf(temp_.At("none"))};
     for (const auto& [sample, bytes] : samples_) {
       Write(sample);  // another class may have changed the numbers
-      options.spec.shards.push_back(temp_.At(ShardOf(sample)));
+      options.spec.shards.push_back(NameOf(temp_.At(ShardOf(sample))));
     }
     PENSTOCK_ASSIGN_OR_RETURN(OpenedShards opened, OpenShards(options));
     return std::move(opened.dataset);
@@ -132,6 +134,8 @@ class ShardStore : public Store {
  protected:
   virtual absl::StatusOr<OpenedShards> OpenShards(const ShardOptions& options) = 0;
   virtual std::string MakeShard(const std::string& sample, size_t label) = 0;
+  // How the shard at a path is named.
+  virtual std::string NameOf(const std::string& path) const { return path; }
   const std::string& BytesOf(const std::string& sample) const { return samples_.at(sample); }
 
  private:
@@ -151,10 +155,11 @@ class ShardStore : public Store {
 
   const Tree::Confinement confinement_;
   penstock::testing::TempFolder temp_;
+  penstock::testing::StoreInFolder remote_;
   std::map<std::string, std::string> samples_;
 };
 
-class TarStore final : public ShardStore {
+class TarStore : public ShardStore {
  public:
   using ShardStore::ShardStore;
 
@@ -170,7 +175,7 @@ class TarStore final : public ShardStore {
   }
 };
 
-class RecordStore final : public ShardStore {
+class RecordStore : public ShardStore {
  public:
   using ShardStore::ShardStore;
 
@@ -180,6 +185,18 @@ class RecordStore final : public ShardStore {
   }
   std::string MakeShard(const std::string& sample, size_t label) override {
     return penstock::testing::ImageRecord(BytesOf(sample), static_cast<int64_t>(label));
+  }
+};
+
+// The same shards in an object store.
+template <typename SomeStore>
+class RemoteStore final : public SomeStore {
+ public:
+  using SomeStore::SomeStore;
+
+ private:
+  std::string NameOf(const std::string& path) const override {
+    return penstock::testing::StoreInFolder::UrlOf(path);
   }
 };
 

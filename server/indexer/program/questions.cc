@@ -78,8 +78,13 @@ absl::Status Questions::AnswerOne(posix::Message message) {
   Answer answer(line_, asked.ask.number);
   if (asked.ask.task == Task::kUnpack) return AnswerUnpack(asked, answer);
   unpacked_.reset();
-  file_ = message.fds.empty() ? posix::Fd() : std::move(message.fds[0]);
-  second_ = message.fds.size() < 2 ? posix::Fd() : std::move(message.fds[1]);
+  // No descriptor is sent for a remote file.
+  auto next = message.fds.begin();
+  const auto take = [&] { return next == message.fds.end() ? posix::Fd() : std::move(*next++); };
+  file_ = asked.ask.is_remote != 0 ? posix::Fd() : take();
+  second_ = take();
+  remote_.reset();
+  if (asked.ask.is_remote != 0) remote_.emplace(line_, asked.ask.number);
   const source::ForeignFile file = File(asked);
   PENSTOCK_FAILPOINT("indexer_program.file_received");
   switch (asked.ask.task) {
@@ -116,13 +121,17 @@ absl::Status Questions::AnswerOne(posix::Message message) {
           PutAnnotations);
     case Task::kMore:
     case Task::kUnpack:
+    case Task::kBytes:
       break;
   }
   return absl::InternalError("an unknown question");
 }
 
 source::ForeignFile Questions::File(const Asked& asked) const {
-  return {.fd = file_, .path = asked.texts[0], .bytes = asked.ask.bytes};
+  return {.fd = file_,
+          .path = asked.texts[0],
+          .bytes = asked.ask.bytes,
+          .remote = remote_ ? &*remote_ : nullptr};
 }
 
 source::ForeignFile Questions::Second(const Asked& asked) const {

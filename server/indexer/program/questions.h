@@ -8,6 +8,7 @@
 
 #include "common/posix/socket.h"
 #include "server/indexer/program/answer.h"
+#include "server/indexer/program/remote_bytes.h"
 #include "server/source/parse/parsers.h"
 
 namespace penstock::indexer {
@@ -44,6 +45,7 @@ class Questions {
   const DaemonLine& line_;
   const std::shared_ptr<source::Parsers> parsers_;
   posix::Fd file_, second_;                         // of the last question that came with files
+  std::optional<RemoteBytes> remote_;               // of the current question, in place of file_
   std::unique_ptr<source::UnpackedFile> unpacked_;  // of file_
 };
 

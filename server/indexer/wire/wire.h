@@ -8,6 +8,8 @@
 // more. So the daemon decides how much memory it spends on an answer, however long the answer is.
 // Behind the window it reports how far it is, so that the daemon notices one that hangs.
 //
+// The bytes of a file in an object store are sent to it piece by piece, when it asks for them.
+//
 // The daemon trusts nothing that comes from an indexer, and copies bytes before it checks them.
 #pragma once
 
@@ -36,7 +38,8 @@ struct Activity {
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 inline constexpr size_t kSharedBytes = kWindowBytes + 4096;
-inline constexpr size_t kMostAskBytes = 32 << 10;  // with the texts
+inline constexpr size_t kMostAskBytes = 32 << 10;   // with the texts, or bytes of a file
+inline constexpr size_t kMostBytesSent = 16 << 10;  // bytes of a remote file, at once
 // Private memory of one indexer. A shard needs 28 bytes, twice, for each member and each sample.
 inline constexpr uint64_t kMemoryBytes = uint64_t{4} << 30;
 // The exit codes of an indexer that cannot enter its sandbox, and of one that runs out of memory.
@@ -57,6 +60,7 @@ enum class Task : uint32_t {
   kNames = 11,
   kCoco = 12,
   kNotes = 13,
+  kBytes = 14,  // not a question: the bytes that kWants asked for, after the Ask
 };
 
 // Texts: the path; the path of the second file; the image's name, or the specification of a list or
@@ -72,15 +76,17 @@ struct Ask {
   // kTarKey: two places in the shard. kUnpack: `offset` is the number of bytes.
   uint64_t from = 0, offset = 0;
   uint32_t has_second = 0;  // whether there is an index beside the shard
-  uint32_t reserved = 0;
+  // 1: the file is remote. No descriptor is sent, and the indexer asks for its bytes (kWants).
+  uint32_t is_remote = 0;
   uint32_t text_bytes[kTexts] = {};
 };
 static_assert(std::is_trivially_copyable_v<Ask> && sizeof(Ask) == 80);
 
 enum class Tells : uint32_t {
-  kFound = 1,     // `count` more samples were found
-  kPiece = 2,     // the window's first `count` bytes are the answer's next ones
-  kLastPiece = 3  // and its last
+  kFound = 1,      // `count` more samples were found
+  kPiece = 2,      // the window's first `count` bytes are the answer's next ones
+  kLastPiece = 3,  // and its last
+  kWants = 4       // `count` bytes of the remote file from `offset` on, at most kMostBytesSent
 };
 
 struct Tell {
@@ -88,7 +94,8 @@ struct Tell {
   uint32_t reserved = 0;
   uint64_t number = 0;  // of the question
   uint64_t count = 0;
+  uint64_t offset = 0;
 };
-static_assert(std::is_trivially_copyable_v<Tell> && sizeof(Tell) == 24);
+static_assert(std::is_trivially_copyable_v<Tell> && sizeof(Tell) == 32);
 
 }  // namespace penstock::indexer

@@ -27,6 +27,20 @@ std::string NamesOf(std::span<const TreeFile> files) {
                       absl::Hex(hasher.Digest(), absl::kZeroPad16));
 }
 
+struct Looked {
+  uint64_t device = 0;  // 0: the file is remote
+  FileState state;
+};
+
+absl::StatusOr<Looked> LookAt(const TreeFile& file) {
+  if (file.remote != nullptr) return Looked{.state = file.remote->state()};
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
+  struct stat stat {};
+  if (::fstat(opened.get(), &stat) != 0)
+    return base::ErrnoStatus(errno, absl::StrCat("'", file.path(), "'"));
+  return Looked{.device = stat.st_dev, .state = file.tree->StateOf(stat)};
+}
+
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
@@ -35,6 +49,7 @@ std::string FolderOf(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<posix::Fd> TreeFile::Open() const {
+  if (remote != nullptr) return posix::Fd();
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd file, tree->OpenBeneath(name, O_RDONLY | O_NONBLOCK));
   struct stat stat {};
   if (::fstat(file.get(), &stat) != 0)
@@ -44,6 +59,7 @@ absl::StatusOr<posix::Fd> TreeFile::Open() const {
 }
 
 absl::StatusOr<FileState> TreeFile::StateOf(const posix::Fd& opened) const {
+  if (remote != nullptr) return remote->state();
   struct stat stat {};
   if (::fstat(opened.get(), &stat) != 0)
     return base::ErrnoStatus(errno, absl::StrCat("'", path(), "'"));
@@ -55,14 +71,11 @@ absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files) {
   FilesStamp all;
   Sha256 sum;
   for (const TreeFile& file : files) {
-    PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd opened, file.Open());
-    struct stat stat {};
-    if (::fstat(opened.get(), &stat) != 0)
-      return base::ErrnoStatus(errno, absl::StrCat("'", file.path(), "'"));
-    const FileState state = file.tree->StateOf(stat);
+    PENSTOCK_ASSIGN_OR_RETURN(const Looked looked, LookAt(file));
+    const FileState& state = looked.state;
     sum.Add(file.path());
     for (const uint64_t number :
-         {uint64_t{stat.st_dev}, state.inode, state.bytes, static_cast<uint64_t>(state.mtime_ns),
+         {looked.device, state.inode, state.bytes, static_cast<uint64_t>(state.mtime_ns),
           static_cast<uint64_t>(state.ctime_ns)})
       sum.Add(number);
     all.changed_ns = std::max(all.changed_ns, state.ctime_ns);

@@ -16,19 +16,23 @@
 #include "common/posix/fd.h"
 #include "server/source/files/file_state.h"
 #include "server/source/files/read_exactly.h"
+#include "server/source/files/remote_file.h"
 #include "server/source/files/tree.h"
 
 namespace penstock::source {
 
-// A file in a tree; can be opened repeatedly.
+// A file in a tree, or in an object store; can be opened repeatedly.
 struct TreeFile {
-  std::shared_ptr<const Tree> tree;  // shared by the dataset's files
-  std::string name;                  // relative to the tree
+  std::shared_ptr<const Tree> tree;  // shared by the dataset's files; null: the file is remote
+  std::string name = {};             // relative to the tree
+  std::shared_ptr<const RemoteFile> remote = {};
 
-  std::string path() const { return tree->FullPath(name); }
-  // Opens a regular file for reading. Never blocks on a FIFO.
+  std::string path() const { return remote != nullptr ? remote->path() : tree->FullPath(name); }
+  // Opens a regular file for reading. Never blocks on a FIFO. Of a remote file, which is read
+  // through `remote`, an empty descriptor.
   absl::StatusOr<posix::Fd> Open() const;
-  // The state of the file that Open returned.
+  // The state of the file that Open returned. A remote file is always in the state in which it was
+  // found, because no other version of it is read.
   absl::StatusOr<FileState> StateOf(const posix::Fd& opened) const;
 };
 

@@ -28,6 +28,8 @@
 #include "server/source/arrays/npy_format.h"
 #include "server/source/arrays/token_format.h"
 #include "server/source/cifar/cifar_pickle.h"
+#include "server/source/files/byte_source.h"
+#include "server/source/files/read_exactly.h"
 #include "server/source/lists/list_spec.h"
 #include "server/source/lists/scanned_list.h"
 #include "server/source/shards/shard_manifest_builder.h"
@@ -35,11 +37,19 @@
 
 namespace penstock::source {
 
-// A file that is open for reading. **Ownership**: the descriptor belongs to the caller.
+// A file that is open for reading. **Ownership**: the descriptor and the source belong to the
+// caller.
 struct ForeignFile {
   const posix::Fd& fd;
   std::string path;  // for messages
   uint64_t bytes = 0;
+  // Of a shard in an object store, whose bytes are read from here; null: they are in `fd`.
+  const ByteSource* remote = nullptr;
+
+  // Fills `into` from the offset. **Errors**: those of ReadExactly or of ByteSource::Read.
+  absl::Status Read(uint64_t offset, std::span<std::byte> into) const {
+    return remote != nullptr ? remote->Read(offset, into) : ReadExactly(fd, path, offset, into);
+  }
 };
 
 // Follows a scan. Both may be empty; they are called on the scanning thread.

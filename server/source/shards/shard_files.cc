@@ -38,6 +38,7 @@ ShardFiles::ShardFiles(std::vector<TreeFile> files, std::vector<FileState> state
 
 absl::StatusOr<ShardFiles::Handle> ShardFiles::Open(size_t shard) const {
   PENSTOCK_CHECK(shard < files_.size());
+  if (remote(shard) != nullptr) return std::make_shared<const posix::Fd>();
   if (Handle handle = Known(shard); handle != nullptr) return handle;
   PENSTOCK_ASSIGN_OR_RETURN(Handle handle, OpenAnew(shard));
   PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(handle, shard));
@@ -84,17 +85,27 @@ void ShardFiles::Forget(size_t shard) const {
   opened_.erase(std::find(opened_.begin(), opened_.end(), shard));
 }
 
-absl::Status ShardFiles::Read(const Handle& handle, size_t shard, uint64_t offset,
-                              std::span<std::byte> into) const {
-  const absl::Status read = ReadExactly(*handle, path(shard), offset, into);
+absl::Status ShardFiles::Read(const Handle& handle, size_t shard, const RemoteFile::Piece& piece,
+                              uint64_t from, std::span<std::byte> into) const {
+  if (remote(shard) != nullptr) return ReadRemote(shard, piece, from, into);
+  const absl::Status read = ReadExactly(*handle, path(shard), piece.offset + from, into);
   if (read.ok()) return read;
   PENSTOCK_RETURN_IF_ERROR(CheckUnchanged(handle, shard));
   Forget(shard);
   return Trouble(read);
 }
 
+// Only another version in the store, or none, is data loss.
+absl::Status ShardFiles::ReadRemote(size_t shard, const RemoteFile::Piece& piece, uint64_t from,
+                                    std::span<std::byte> into) const {
+  absl::Status read = remote(shard)->ReadPiece(piece, from, into);
+  if (absl::IsDataLoss(read)) changed_ = true;
+  return read;
+}
+
 // A shard that only lost its name may be absent briefly; the file that the name leads to decides.
 absl::Status ShardFiles::CheckUnchanged(const Handle& handle, size_t shard) const {
+  if (remote(shard) != nullptr) return absl::OkStatus();
   const absl::StatusOr<FileState> now = files_[shard].StateOf(*handle);
   if (now.ok() && *now == states_[shard]) return absl::OkStatus();
   Forget(shard);
@@ -119,7 +130,8 @@ absl::Status ShardFiles::AddContent(uint64_t piece, Sha256& sum) const {
   sum.Add(uint64_t{shard});
   PENSTOCK_ASSIGN_OR_RETURN(const Handle handle, Open(shard));
   const auto read = [&](uint64_t offset, std::span<std::byte> into) {
-    return Read(handle, shard, offset, into);
+    if (remote(shard) != nullptr) return remote(shard)->Read(offset, into);
+    return Read(handle, shard, {.offset = offset, .bytes = into.size()}, 0, into);
   };
   PENSTOCK_RETURN_IF_ERROR(AddPiece(states_[shard].bytes, piece, read, sum));
   return CheckUnchanged(handle, shard);

@@ -32,10 +32,11 @@ class ShardFiles {
   using Handle = std::shared_ptr<const posix::Fd>;
   absl::StatusOr<Handle> Open(size_t shard) const;
 
-  // Fills `into`. **Errors**: Unavailable if reading fails; DataLoss if the shard changed
-  // meanwhile.
-  absl::Status Read(const Handle& handle, size_t shard, uint64_t offset,
-                    std::span<std::byte> into) const;
+  // Fills `into` from the offset within a piece of the shard, which is a member or a record: a
+  // remote shard is read a piece at a time. **Errors**: Unavailable if reading fails; DataLoss if
+  // the shard changed meanwhile.
+  absl::Status Read(const Handle& handle, size_t shard, const RemoteFile::Piece& piece,
+                    uint64_t from, std::span<std::byte> into) const;
   // **Errors**: DataLoss, with the difference, if the shard has changed.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
   // The content of all shards, for content_digest.h.
@@ -46,11 +47,15 @@ class ShardFiles {
   const FileState& state(size_t shard) const { return states_[shard]; }
 
   std::string path(size_t shard) const { return files_[shard].path(); }
+  // Null: the shard is a local file.
+  const RemoteFile* remote(size_t shard) const { return files_[shard].remote.get(); }
 
  private:
   Handle Known(size_t shard) const;
   absl::StatusOr<Handle> OpenAnew(size_t shard) const;
   void Forget(size_t shard) const;
+  absl::Status ReadRemote(size_t shard, const RemoteFile::Piece& piece, uint64_t from,
+                          std::span<std::byte> into) const;
   absl::Status NoteChange(size_t shard, const FileState& now) const;
 
   const std::vector<TreeFile> files_;

@@ -28,7 +28,8 @@ absl::StatusOr<ScannedShard> ScanOne(const TreeFile& shard, const ScanShard& sca
   PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard.StateOf(file));
   WaitForTick(state.ctime_ns);
   PENSTOCK_ASSIGN_OR_RETURN(state, shard.StateOf(file));
-  const ForeignFile opened = {.fd = file, .path = shard.path(), .bytes = state.bytes};
+  const ForeignFile opened = {
+      .fd = file, .path = shard.path(), .bytes = state.bytes, .remote = shard.remote.get()};
   PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, scan(opened, shard, watch));
   PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard.StateOf(file));
   if (after != state)

@@ -14,13 +14,14 @@
 namespace penstock::source {
 
 struct ShardListOptions {
-  // Absolute paths of files, brace patterns (braces.h), or folders. A folder stands for its files
-  // that end in `suffix`, sorted by name.
+  // Absolute paths or URLs of files, brace patterns (braces.h), or folders. A folder stands for its
+  // files that end in `suffix`, sorted by name. The URL of a folder ends in a slash.
   std::vector<std::string> shards;
   absl::string_view suffix;
-  // Nothing outside of these is read; empty: the files' own folders.
+  // Nothing outside of these is read; empty: the files' own folders. They do not concern URLs.
   std::vector<std::string> roots;
   Tree::Confinement confinement = Tree::Confinement::kKernel;
+  RemoteFiles* remote = nullptr;  // finds URLs; null: they are refused
 };
 
 // Returns the files in the order in which they are named.

@@ -4,27 +4,23 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "common/base/status.h"
-#include "common/posix/fd.h"
+#include "server/source/parse/parsers.h"
 
 namespace penstock::source {
 
 class ShardWindow {
  public:
-  ShardWindow(const posix::Fd& file, const std::string& path, uint64_t file_bytes)
-      : file_(file), path_(path), file_bytes_(file_bytes) {}
+  explicit ShardWindow(const ForeignFile& file) : file_(file) {}  // which must outlive it
 
   // Returns bytes that stay valid until the next call. **Requires**: the piece lies within the
-  // file. **Errors**: those of ReadExactly.
+  // file. **Errors**: those of ForeignFile::Read.
   absl::StatusOr<std::span<const std::byte>> Read(uint64_t offset, uint64_t bytes);
 
  private:
-  const posix::Fd& file_;  // owned by the caller, as is the path
-  const std::string& path_;
-  const uint64_t file_bytes_;
+  const ForeignFile& file_;
   uint64_t begin_ = 0, held_ = 0;
   std::vector<std::byte> buffer_;
 };

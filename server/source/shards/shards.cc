@@ -13,7 +13,8 @@ absl::StatusOr<std::vector<TreeFile>> ListFiles(const ShardOptions& options,
   return ListShards({.shards = options.spec.shards,
                      .suffix = suffix,
                      .roots = options.roots,
-                     .confinement = options.confinement});
+                     .confinement = options.confinement,
+                     .remote = options.remote});
 }
 
 uint64_t ShardsNumber(const std::vector<TreeFile>& files, const ShardsSpec& spec,

@@ -19,8 +19,8 @@ namespace penstock::source {
 
 // Selects a dataset.
 struct ShardsSpec {
-  // Absolute paths of files, brace patterns (braces.h), or folders. A folder stands for its files
-  // with the source's suffix.
+  // Absolute paths or URLs of files, brace patterns (braces.h), or folders. A folder stands for its
+  // files with the source's suffix.
   std::vector<std::string> shards;
   // Names, in the source's terms, of a sample's image and label; empty: the default. Label "none":
   // samples have no labels.
@@ -40,6 +40,7 @@ struct ShardOptions {
   // Called about every 100 ms with the number of samples found so far; false cancels. May be empty.
   std::function<bool(uint64_t)> progress = {};
   Tree::Confinement confinement = Tree::Confinement::kKernel;
+  RemoteFiles* remote = nullptr;  // as in ShardListOptions
 };
 
 struct OpenedShards {

@@ -119,6 +119,7 @@ absl::Status CheckKind(const TarState& state, const std::string& asked) {
 absl::StatusOr<ScannedShard> ScanBesideIndex(const ForeignFile& file, const TreeFile& shard,
                                              const TarWanted& wanted, const ScanWatch& watch,
                                              Parsers& parsers) {
+  if (shard.remote != nullptr) return parsers.ScanTar(file, nullptr, wanted, watch);
   const TreeFile beside{shard.tree, WdsIndexNameOf(shard.name)};
   if (beside.name == shard.name) return parsers.ScanTar(file, nullptr, wanted, watch);
   const absl::StatusOr<posix::Fd> opened = beside.Open();
@@ -150,6 +151,7 @@ absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options,
 
 bool IsTarPath(const std::string& path) {
   std::error_code ignored;
+  if (IsRemotePath(path)) return absl::EndsWith(absl::AsciiStrToLower(path), kTarSuffix);
   if (HasBraces(path) && !std::filesystem::exists(path, ignored)) return true;
   if (std::filesystem::is_directory(path, ignored)) return !NamesEndingIn(path, kTarSuffix).empty();
   const std::string name = absl::AsciiStrToLower(path.substr(path.rfind('/') + 1));

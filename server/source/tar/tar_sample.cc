@@ -89,8 +89,10 @@ absl::StatusOr<std::string> KeyOf(const TarState& state, uint64_t sample, size_t
   uint64_t first = std::numeric_limits<uint64_t>::max();
   for (const ShardMember& member : state.manifest.MembersOf(sample))
     first = std::min(first, OffsetOf(member));
-  const ForeignFile opened = {
-      .fd = *file, .path = state.files.path(shard), .bytes = record.state.bytes};
+  const ForeignFile opened = {.fd = *file,
+                              .path = state.files.path(shard),
+                              .bytes = record.state.bytes,
+                              .remote = state.files.remote(shard)};
   return state.parsers->TarKey(opened, from, first);
 }
 
@@ -196,7 +198,8 @@ const ShardMember* TarSample::Find(uint32_t extension) const {
 
 absl::Status TarSample::Read(const ShardMember& member, uint64_t from,
                              std::span<std::byte> into) const {
-  return state_->files.Read(file_, shard_, OffsetOf(member) + from, into);
+  const RemoteFile::Piece piece = {.offset = OffsetOf(member), .bytes = member.bytes};
+  return state_->files.Read(file_, shard_, piece, from, into);
 }
 
 absl::Status TarSample::CheckUnchanged() const {

@@ -61,7 +61,7 @@ class TarScanner {
   absl::Status CheckNotCompressed() const {
     std::array<std::byte, 6> begin;
     const auto bytes = std::span(begin).first(std::min<uint64_t>(begin.size(), shard_.bytes));
-    PENSTOCK_RETURN_IF_ERROR(ReadExactly(shard_.fd, path_, 0, bytes));
+    PENSTOCK_RETURN_IF_ERROR(shard_.Read(0, bytes));
     const absl::string_view compression = CompressionOf(bytes);
     if (compression.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -72,7 +72,7 @@ class TarScanner {
 
   absl::StatusOr<ScannedShard> Find() {
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::vector<TarMember>> members, ByIndex());
-    ShardWindow window(shard_.fd, path_, shard_.bytes);
+    ShardWindow window(shard_);
     WdsSamples samples(path_, roles_);
     if (members) {
       for (const TarMember& member : *members)
@@ -122,14 +122,14 @@ class TarScanner {
           absl::StrCat("'", index_->path, "' has more than ", base::FormatBytes(kLongestIndex)));
     std::string text(index_->bytes, '\0');
     PENSTOCK_RETURN_IF_ERROR(
-        ReadExactly(index_->fd, index_->path, 0, std::as_writable_bytes(std::span(text))));
+        index_->Read(0, std::as_writable_bytes(std::span(text))));
     return ParseWdsIndex(text, shard_.bytes, index_->path);
   }
 
   // Compares each member with its header, because an index may be older than its shard and fit it
   // by chance: the members may have other names, or another order.
   absl::Status CheckAgainstShard(const std::vector<TarMember>& members) const {
-    ShardWindow window(shard_.fd, path_, shard_.bytes);
+    ShardWindow window(shard_);
     uint64_t end = 0;
     for (const TarMember& member : members) {
       PENSTOCK_RETURN_IF_ERROR(CheckNext(end, &member, window));
@@ -178,7 +178,7 @@ absl::StatusOr<ScannedShard> ScanTarShard(const ForeignFile& shard, const Foreig
 }
 
 absl::StatusOr<std::string> ReadTarKey(const ForeignFile& shard, uint64_t from, uint64_t offset) {
-  ShardWindow window(shard.fd, shard.path, shard.bytes);
+  ShardWindow window(shard);
   TarWalk walk(shard.path, shard.bytes, from);
   for (;;) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::optional<TarMember> member, NextOfSample(walk, window));

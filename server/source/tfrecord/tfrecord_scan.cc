@@ -44,7 +44,7 @@ class RecordScanner {
   }
 
   absl::StatusOr<ScannedShard> Scan() {
-    ShardWindow window(file_.fd, path_, file_.bytes);
+    ShardWindow window(file_);
     PENSTOCK_RETURN_IF_ERROR(CheckNotCompressed(window, file_.bytes));
     for (uint64_t at = 0; at < file_.bytes;) {
       PENSTOCK_ASSIGN_OR_RETURN(at, ScanRecord(window, at, file_.bytes));

@@ -36,6 +36,45 @@ TEST_F(IndexersTest, ALieIsAnErrorAndTheNextCallHasAnotherProcess) {
   }
 }
 
+// Bytes of a file that is not there, or an error.
+class SomeBytes final : public source::ByteSource {
+ public:
+  absl::Status Read(uint64_t, std::span<std::byte> into) const override {
+    bytes += into.size();
+    return status;
+  }
+  absl::Status status;
+  mutable uint64_t bytes = 0;
+};
+
+TEST_F(IndexersTest, BytesOfARemoteFileAreSentWithinItAndNotForEver) {
+  for (const char* lie : {"wants-none", "wants-too-many", "wants-outside", "wants-far-outside"}) {
+    const SomeBytes remote;
+    source::ForeignFile file = File(lie);
+    EXPECT_TRUE(absl::IsInternal(parsers_->ScanTar(file, nullptr, {}, {}).status()))
+        << lie << " of a file that was sent";
+    file.remote = &remote;
+    const absl::Status status = parsers_->ScanTar(file, nullptr, {}, {}).status();
+    EXPECT_TRUE(absl::IsInternal(status)) << lie << ": " << status;
+    EXPECT_EQ(remote.bytes, 0u) << lie;
+  }
+  const SomeBytes remote;
+  source::ForeignFile file = File("wants-the-same");
+  file.remote = &remote;
+  const absl::Status status = parsers_->ScanTar(file, nullptr, {}, {}).status();
+  EXPECT_THAT(std::string(status.message()), HasSubstr("over and over")) << status;
+  EXPECT_LE(remote.bytes, 16 * file.bytes + (64u << 20));
+}
+
+TEST_F(IndexersTest, TroubleWithARemoteFileIsTheCallsErrorAndTheNextCallHasAnotherProcess) {
+  SomeBytes remote;
+  remote.status = absl::DataLossError("another version");
+  source::ForeignFile file = File("wants-the-same");
+  file.remote = &remote;
+  EXPECT_EQ(parsers_->ScanTar(file, nullptr, {}, {}).status(), remote.status);
+  EXPECT_TRUE(Key("good").ok());
+}
+
 TEST_F(IndexersTest, AShardThatCannotBeIsRefused) {
   EXPECT_TRUE(parsers_->ScanTar(File("good"), nullptr, {}, {}).ok());
   EXPECT_TRUE(absl::IsInternal(parsers_->ScanTar(File("outside"), nullptr, {}, {}).status()));

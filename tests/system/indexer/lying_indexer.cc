@@ -91,6 +91,16 @@ class Liar {
     if (what == "found-nothing") return Say(Tells::kFound, 0);
     if (what == "short-message") return (void)posix::Send(socket_, Bytes("x"), {});
     if (what == "long-message") return (void)posix::Send(socket_, Bytes(std::string(99, 'x')), {});
+    if (what == "wants-none") return Want(0, 0);
+    if (what == "wants-too-many") return Want(0, kMostBytesSent + 1);
+    if (what == "wants-outside") return Want(ask_.bytes - 1, 2);
+    if (what == "wants-far-outside") return Want(std::numeric_limits<uint64_t>::max(), 2);
+    if (what == "wants-the-same") {
+      for (;;) {
+        Want(0, ask_.bytes);
+        if (!posix::Receive(socket_, kMostAskBytes, std::chrono::hours(1)).ok()) return;
+      }
+    }
     if (what == "wrong-number") {
       ++ask_.number;
       return Say(Tells::kLastPiece, 0);
@@ -138,6 +148,12 @@ class Liar {
 
   void Say(Tells what, uint64_t count) {
     const Tell tell = {.what = what, .number = ask_.number, .count = count};
+    (void)posix::Send(socket_, std::as_bytes(std::span(&tell, 1)), {});
+  }
+
+  void Want(uint64_t offset, uint64_t count) {
+    const Tell tell = {
+        .what = Tells::kWants, .number = ask_.number, .count = count, .offset = offset};
     (void)posix::Send(socket_, std::as_bytes(std::span(&tell, 1)), {});
   }
 

@@ -40,6 +40,23 @@ struct File {
   posix::Fd fd;
 };
 
+// Its bytes, as those of a file in an object store.
+class FileBytes final : public source::ByteSource {
+ public:
+  explicit FileBytes(const File& file) : file_(file) {}
+  absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
+    return source::ReadExactly(file_.fd, file_.path, offset, into);
+  }
+
+ private:
+  const File& file_;
+};
+
+ForeignFile Remote(const File& file, const FileBytes& bytes) {
+  static const posix::Fd none;
+  return {.fd = none, .path = file.path, .bytes = file.size, .remote = &bytes};
+}
+
 // All that a scan says, or its error.
 std::string Text(const absl::StatusOr<source::ScannedShard>& scanned) {
   if (!scanned.ok()) return scanned.status().ToString();
@@ -66,13 +83,17 @@ class ParsingTest : public ::testing::Test {
     const ForeignFile beside = index == nullptr ? file : index->foreign();
     const ForeignFile* second = index == nullptr ? nullptr : &beside;
     const std::string here = Text(direct_->ScanTar(file, second, wanted, {}));
+    const FileBytes bytes(shard);
     EXPECT_EQ(Text(there_->ScanTar(file, second, wanted, {})), here);
+    EXPECT_EQ(Text(there_->ScanTar(Remote(shard, bytes), second, wanted, {})), here);
     return here;
   }
   std::string Records(const File& file) {
     const source::RecordRoles roles = source::RecordRoles::Of("", "");
     const std::string here = Text(direct_->ScanRecords(file.foreign(), roles, {}));
+    const FileBytes bytes(file);
     EXPECT_EQ(Text(there_->ScanRecords(file.foreign(), roles, {})), here);
+    EXPECT_EQ(Text(there_->ScanRecords(Remote(file, bytes), roles, {})), here);
     return here;
   }
 
