@@ -14,6 +14,11 @@
 
 namespace penstock::source {
 
+// A part of a file.
+struct RemotePiece {
+  uint64_t offset = 0, bytes = 0;
+};
+
 // One file, in the version that it had when it was found. Another version is never read: then Read
 // and ReadPiece fail with DataLoss.
 // **Thread safety**: any thread. Reading waits for the network.
@@ -28,10 +33,7 @@ class RemoteFile : public ByteSource {
   // Fills `into` from the offset within a piece of the file. The whole piece is fetched, and kept
   // where there is room for it. Pieces of one file either are the same or have no byte in common.
   // **Errors**: as Read, which keeps nothing.
-  struct Piece {
-    uint64_t offset = 0, bytes = 0;
-  };
-  virtual absl::Status ReadPiece(const Piece& piece, uint64_t from,
+  virtual absl::Status ReadPiece(const RemotePiece& piece, uint64_t from,
                                  std::span<std::byte> into) const = 0;
 };
 

@@ -85,7 +85,7 @@ void ShardFiles::Forget(size_t shard) const {
   opened_.erase(std::find(opened_.begin(), opened_.end(), shard));
 }
 
-absl::Status ShardFiles::Read(const Handle& handle, size_t shard, const RemoteFile::Piece& piece,
+absl::Status ShardFiles::Read(const Handle& handle, size_t shard, const RemotePiece& piece,
                               uint64_t from, std::span<std::byte> into) const {
   if (remote(shard) != nullptr) return ReadRemote(shard, piece, from, into);
   const absl::Status read = ReadExactly(*handle, path(shard), piece.offset + from, into);
@@ -96,7 +96,7 @@ absl::Status ShardFiles::Read(const Handle& handle, size_t shard, const RemoteFi
 }
 
 // Only another version in the store, or none, is data loss.
-absl::Status ShardFiles::ReadRemote(size_t shard, const RemoteFile::Piece& piece, uint64_t from,
+absl::Status ShardFiles::ReadRemote(size_t shard, const RemotePiece& piece, uint64_t from,
                                     std::span<std::byte> into) const {
   absl::Status read = remote(shard)->ReadPiece(piece, from, into);
   if (absl::IsDataLoss(read)) changed_ = true;

@@ -35,8 +35,8 @@ class ShardFiles {
   // Fills `into` from the offset within a piece of the shard, which is a member or a record: a
   // remote shard is read a piece at a time. **Errors**: Unavailable if reading fails; DataLoss if
   // the shard changed meanwhile.
-  absl::Status Read(const Handle& handle, size_t shard, const RemoteFile::Piece& piece,
-                    uint64_t from, std::span<std::byte> into) const;
+  absl::Status Read(const Handle& handle, size_t shard, const RemotePiece& piece, uint64_t from,
+                    std::span<std::byte> into) const;
   // **Errors**: DataLoss, with the difference, if the shard has changed.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
   // The content of all shards, for content_digest.h.
@@ -54,7 +54,7 @@ class ShardFiles {
   Handle Known(size_t shard) const;
   absl::StatusOr<Handle> OpenAnew(size_t shard) const;
   void Forget(size_t shard) const;
-  absl::Status ReadRemote(size_t shard, const RemoteFile::Piece& piece, uint64_t from,
+  absl::Status ReadRemote(size_t shard, const RemotePiece& piece, uint64_t from,
                           std::span<std::byte> into) const;
   absl::Status NoteChange(size_t shard, const FileState& now) const;
 

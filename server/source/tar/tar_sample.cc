@@ -198,7 +198,7 @@ const ShardMember* TarSample::Find(uint32_t extension) const {
 
 absl::Status TarSample::Read(const ShardMember& member, uint64_t from,
                              std::span<std::byte> into) const {
-  const RemoteFile::Piece piece = {.offset = OffsetOf(member), .bytes = member.bytes};
+  const RemotePiece piece = {.offset = OffsetOf(member), .bytes = member.bytes};
   return state_->files.Read(file_, shard_, piece, from, into);
 }
 

@@ -121,8 +121,7 @@ class TarScanner {
       return absl::InvalidArgumentError(
           absl::StrCat("'", index_->path, "' has more than ", base::FormatBytes(kLongestIndex)));
     std::string text(index_->bytes, '\0');
-    PENSTOCK_RETURN_IF_ERROR(
-        index_->Read(0, std::as_writable_bytes(std::span(text))));
+    PENSTOCK_RETURN_IF_ERROR(index_->Read(0, std::as_writable_bytes(std::span(text))));
     return ParseWdsIndex(text, shard_.bytes, index_->path);
   }
 

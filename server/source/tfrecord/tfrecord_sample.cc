@@ -76,7 +76,7 @@ class RecordReader final : public Dataset::Reader {
   absl::Status Read(std::span<std::byte> into) override {
     const ShardSample& place = state_->manifest.sample(sample_);
     PENSTOCK_CHECK(file_ != nullptr && into.size() == BytesOf(place));
-    const RemoteFile::Piece piece = {.offset = place.place + kRecordHeader, .bytes = into.size()};
+    const RemotePiece piece = {.offset = place.place + kRecordHeader, .bytes = into.size()};
     absl::Status status = state_->files.Read(file_, shard_, piece, 0, into);
     if (status.ok()) status = state_->files.CheckUnchanged(file_, shard_);
     file_ = nullptr;

@@ -37,13 +37,13 @@ class FileInFolder final : public source::RemoteFile {
       return source::Changed(url_, "it is another version");
     return source::ReadExactly(file, url_, offset, into);
   }
-  absl::Status ReadPiece(const Piece& piece, uint64_t from,
+  absl::Status ReadPiece(const source::RemotePiece& piece, uint64_t from,
                          std::span<std::byte> into) const override {
     const std::lock_guard lock(mutex_);
     pieces_.push_back(piece);
     return Read(piece.offset + from, into);
   }
-  std::vector<Piece> pieces() const {
+  std::vector<source::RemotePiece> pieces() const {
     const std::lock_guard lock(mutex_);
     return pieces_;
   }
@@ -52,7 +52,7 @@ class FileInFolder final : public source::RemoteFile {
   const std::string url_, local_;
   const source::FileState state_;
   mutable std::mutex mutex_;
-  mutable std::vector<Piece> pieces_;  // that were read
+  mutable std::vector<source::RemotePiece> pieces_;  // that were read
 };
 
 class StoreInFolder final : public source::RemoteFiles {
