@@ -1,0 +1,1 @@
+"""Object stores, faults and datasets for tests: see README.md."""
