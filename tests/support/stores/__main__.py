@@ -1,4 +1,4 @@
-"""stores serve|proxy|dataset ...: the rig's programs. `stores serve --help` and so on say more."""
+"""stores serve|proxy|dataset|measure ...: the rig's programs. `stores serve --help` and so on say more."""
 import os
 import sys
 
@@ -21,6 +21,9 @@ def main():
     if name == "dataset":
         from stores import datasets
         return datasets.main(arguments)
+    if name == "measure":
+        from stores import load
+        return load.main(arguments)
     print(f"{__doc__}", file=sys.stderr)
     return 2
 

@@ -60,27 +60,31 @@ class Body:
             return self._pauses - self._at
         return SLOW_BLOCK if self._bucket else BLOCK
 
-    def before(self, block):
-        """Changes a block, a memoryview, and waits as long as it should."""
-        if self._pauses is not None and self._at >= self._pauses:
-            self._pauses = None
-            time.sleep(self._met["stall"].parameters["seconds"])
+    def pause_s(self):
+        """Returns how long to be silent before the next block."""
+        if self._pauses is None or self._at < self._pauses:
+            return 0
+        self._pauses = None
+        return self._met["stall"].parameters["seconds"]
+
+    def change(self, block):
+        """Changes a block, a memoryview, and returns how long to wait before it is sent."""
         if self._corrupt is not None:
             for place in self._corrupt:
                 if self._at <= place < self._at + len(block):
                     block[place - self._at] ^= 0xFF
-        if self._bucket:
-            self._bucket.wait(len(block))
         self._at += len(block)
+        return self._bucket.delay_s(len(block)) if self._bucket else 0
 
 
 class Exchange:
     """Carries the requests of one client's connection, by one of its own to the store."""
 
-    def __init__(self, client, connect, rules, counters):
+    def __init__(self, loop, client, connect, rules, counters):
+        self._loop = loop
         self._client, self._connect, self._upstream = client, connect, None
         self._rules, self._counters = rules, counters
-        self._buckets = {}
+        self._buckets, self._start = {}, b""
         self._buffer = memoryview(bytearray(BLOCK))
         self.status, self.span, self.sent = 0, None, 0
 
@@ -88,48 +92,48 @@ class Exchange:
         if self._upstream:
             self._upstream.close()
 
-    def carry(self, head):
+    async def carry(self, head):
         """Carries one request; returns whether the connection stays. Raises Ended or Broken."""
         arrived = time.monotonic()
         self.status, self.span, self.sent = 0, None, 0
         method = head.first[0]
         keep = not head.has("connection", "close") and head.first[-1] != "HTTP/1.0"
-        body = self._request_body(head)
+        body = await self._request_body(head)
         met, latency_s = self._rules.draw(head)
         for fault in met:
             self._counters.fault(fault)
         if latency_s:
-            time.sleep(max(0.0, arrived + latency_s - time.monotonic()))
+            await self._loop.sleep_until(arrived + latency_s)
         for fault in ("answer", "slow_down", "too_many"):
             if fault in met:
-                self._answer(method, *faults.answer_of(met[fault]), keep)
+                await self._answer(method, *faults.answer_of(met[fault]), keep)
                 return keep and "close" not in met
         if "etag" in met and not self._etag_in_request(head):
-            self._answer(method, 412, {}, "", keep)
+            await self._answer(method, 412, {}, "", keep)
             return keep
         if "ignore_range" in met:
             head.headers.pop("range", None)
-        response = self._ask(head, body)
-        self._respond(method, head, response, met, keep)
+        response = await self._ask(head, body)
+        await self._respond(method, head, response, met, keep)
         return keep and "close" not in met
 
-    def _request_body(self, head):
+    async def _request_body(self, head):
         if head.headers.pop("expect", "").lower() == "100-continue":
-            self._client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            await self._client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         if head.chunked:
-            body = self._client.read_chunked()
+            body = await self._client.read_chunked()
             del head.headers["transfer-encoding"]
             head.headers["content-length"] = str(len(body))
             return body
-        return self._client.read_exactly(head.length) if head.length else b""
+        return await self._client.read_exactly(head.length) if head.length else b""
 
-    def _answer(self, method, status, headers, body, keep):
+    async def _answer(self, method, status, headers, body, keep):
         data = body.encode() if isinstance(body, str) else body
         fixed = {"content-length": str(len(data)), "connection": "keep-alive" if keep else "close"}
         start = wire.Head(["HTTP/1.1", str(status), _REASONS.get(status, "Made")],
                           {**headers, **fixed}).bytes()
         self.status, self.sent = status, 0 if method == "HEAD" else len(data)
-        self._client.send(start if method == "HEAD" else start + data)
+        await self._client.send(start if method == "HEAD" else start + data)
 
     @staticmethod
     def _etag_in_request(head):
@@ -141,15 +145,15 @@ class Exchange:
             head.headers["if-match"] = '"' + wanted[len(_CHANGED):]
         return True
 
-    def _ask(self, head, body):
+    async def _ask(self, head, body):
         """Sends a request to the store and returns the head of its response."""
         for attempt in (1, 2):
             fresh = self._upstream is None
             if fresh:
-                self._upstream = self._connect()
+                self._upstream = await self._connect()
             try:
-                self._upstream.send(head.bytes() + body)
-                while (response := self._upstream.read_head()) is not None:
+                await self._upstream.send(head.bytes() + body)
+                while (response := await self._upstream.read_head()) is not None:
                     if response.first[1] != "100":
                         return response
                 raise wire.Broken("the store ended the connection")
@@ -160,15 +164,15 @@ class Exchange:
                     raise
         raise wire.Broken("unreachable")
 
-    def _respond(self, method, head, response, met, keep):
+    async def _respond(self, method, head, response, met, keep):
         headers = response.headers
         whole = None  # a body that must be collected, because it has no length
         status = int(response.first[1])
         bare = method == "HEAD" or status in (204, 304)
         if not bare and response.chunked:
-            whole = self._upstream.read_chunked()
+            whole = await self._upstream.read_chunked()
         elif not bare and response.length is None:
-            whole = b"".join(iter(lambda: self._upstream.read(BLOCK), b""))
+            whole = await self._upstream.read_to_end()
             headers["connection"] = "close"
         if whole is not None:
             headers.pop("transfer-encoding", None)
@@ -178,16 +182,16 @@ class Exchange:
         headers["connection"] = "keep-alive" if keep else "close"
         span = _range_of(headers)
         self.status = status
-        if not bare and status in (200, 206) and head.first[1].count("/") > 1:
+        if method == "GET" and status in (200, 206) and not head.first[1].startswith("/?"):
             self.span = span[:2] if span else (0, length - 1)
         skip, cut, pad = self._edit(response, met, span, length)
         start = response.bytes()
-        if length == 0 or whole is not None:
-            self._client.send(start + (whole or b""))
-            self.sent = length
+        if length == 0:
+            await self._client.send(start)
         else:
-            self._relay(start, length, skip, cut, pad, Body(met, self._rules, length - cut,
-                                                            self._buckets))
+            source = self._upstream if whole is None else wire.Collected(whole)
+            body = Body(met, self._rules, length - cut, self._buckets)
+            await self._relay(start, source, length, skip, cut, pad, body)
         if ends:
             self._upstream.close()
             self._upstream = None
@@ -217,38 +221,49 @@ class Exchange:
             self.status = code
         return skip, cut, pad
 
-    def _relay(self, start, length, skip, cut, pad, body):
-        """Passes a body on: all of the store's is read, unless the connection ends."""
-        self._client.send_more(start)
+    async def _relay(self, start, source, length, skip, cut, pad, body):
+        """Passes a body on: all of `source` is read, unless the connection ends."""
+        self._start = start
         left, passed = length, 0
         while left:
-            count = self._upstream.read_into(self._buffer[:min(left, body.block)])
+            count = await source.read_into(self._buffer[:min(left, body.block)])
             left -= count
             block = self._buffer[:count]
             if skip:
                 block, skip = block[min(skip, count):], max(0, skip - count)
-            passed += self._pass(block[:max(0, length - cut - pad - passed)], body, passed)
+            passed += await self._pass(block[:max(0, length - cut - pad - passed)], body, passed)
         while pad:
             step = min(pad, BLOCK)
             self._buffer[:step] = bytes(step)
-            self._pass(self._buffer[:step], body, passed)
+            await self._pass(self._buffer[:step], body, passed)
             pad, passed = pad - step, passed + step
         if body.end_by:
+            await self._send(b"")
             raise Ended(body.end_by == "reset")
 
-    def _pass(self, block, body, passed):
+    async def _send(self, block):
+        """Sends a block of the body, behind the head if that has not been sent."""
+        if self._start:
+            await self._client.send_both(self._start, block)
+            self._start = b""
+        elif len(block):
+            await self._client.send(block)
+        self.sent += len(block)
+
+    async def _pass(self, block, body, passed):
         if not len(block):
             return 0
         if self._rules.hanging:
-            self._rules.wait_for_end_of_outage()
+            await self._rules.wait_for_end_of_outage(self._loop)
             raise Ended
-        body.before(block)
+        if pause_s := body.pause_s():
+            await self._send(b"")
+            await self._loop.sleep(pause_s)
+        if wait_s := body.change(block):
+            await self._loop.sleep(wait_s)
         over = passed + len(block) - body.cut
         if over > 0 and body.end_by:
-            if over < len(block):
-                self._client.send(block[:len(block) - over])
-                self.sent += len(block) - over
+            await self._send(block[:max(0, len(block) - over)])
             raise Ended(body.end_by == "reset")
-        self._client.send(block)
-        self.sent += len(block)
+        await self._send(block)
         return len(block)

@@ -35,13 +35,12 @@ class TokenBucket:
     def __init__(self, bytes_per_s):
         self._rate, self._lock, self._free_at = bytes_per_s, threading.Lock(), 0.0
 
-    def wait(self, count):
+    def delay_s(self, count):
+        """Takes `count` bytes, and returns how long to wait before they may pass."""
         with self._lock:
             now = time.monotonic()
             self._free_at = max(self._free_at, now - 0.01) + count / self._rate
-            delay = self._free_at - now
-        if delay > 0:
-            time.sleep(delay)
+            return max(0.0, self._free_at - now)
 
 
 @dataclasses.dataclass
@@ -139,9 +138,9 @@ class Rules:
         outage = self.outage()
         return outage is not None and outage.parameters["mode"] == "hang"
 
-    def wait_for_end_of_outage(self):
+    async def wait_for_end_of_outage(self, loop):
         while self.outage() is not None:
-            time.sleep(0.005)
+            await loop.sleep(0.05)
 
     def draw(self, head):
         """Returns (rules by fault that this request meets, seconds of latency)."""

@@ -3,7 +3,7 @@
 It serves /BUCKET/KEY by GET and HEAD with ranges, If-Match, If-None-Match and If-Range, keeps
 connections alive, and sends files by sendfile, so that it is no bottleneck. With a key it also
 checks signatures, lists, and answers errors as S3 does. Its objects come by the control port, which
-also has its counters; `servers.FileStore` starts it. One thread serves one connection.
+also has its counters; `servers.FileStore` starts it. One thread serves all connections.
 """
 import argparse
 import json
@@ -12,14 +12,11 @@ import re
 import resource
 import socket
 import ssl
-import sys
 import threading
-import time
 
-from . import control, counters, objects, s3_dialect, sigv4, wire
+from . import control, counters, loop, objects, s3_dialect, sigv4, wire
 
-IDLE_S = 60
-MAX_CONNECTIONS = 4096
+_XML = {"Content-Type": "application/xml"}
 _DATE = "Mon, 01 Jan 2024 00:00:00 GMT"
 _REASONS = {200: "OK", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request",
             403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
@@ -81,80 +78,85 @@ def span_of(text, size):
 
 
 class Server:
-    def __init__(self, checker=None, public=(), region="us-east-1"):
+    def __init__(self, context=None, checker=None, public=(), region="us-east-1"):
+        self._loop, self._context = loop.Loop(), context
         self.shelf, self.counters = Shelf(), counters.Counters()
         self._checker, self._public, self._region = checker, set(public), region
 
-    def serve(self, sock, context):
+    def run(self, listener):
+        watch = self._loop.watch(listener)
+        self._loop.spawn(loop.accept(self._loop, listener, watch, self.serve))
+        self._loop.run()
+
+    async def serve(self, sock):
         """Serves one connection to its end."""
-        try:
-            wire.tune(sock, IDLE_S)
-            if context:
-                sock = context.wrap_socket(sock, server_side=True)
-        except OSError:
-            sock.close()
-            return
-        connection = wire.Connection(sock)
+        if self._context:
+            sock = self._context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        connection = wire.Connection(self._loop, sock)
         self.counters.connected()
         try:
-            while (head := connection.read_head()) is not None:
+            if self._context:
+                await connection.handshake()
+            while (head := await connection.read_head()) is not None:
                 self.counters.begin()
-                if not self._answer(connection, head, bool(context)):
+                if not await self._answer(connection, head):
                     break
         except wire.Broken:
             pass
         finally:
-            self.counters.disconnected()
             connection.close()
+            self.counters.disconnected()
 
-    def _answer(self, connection, head, secure):
+    async def _answer(self, connection, head):
+        """Answers one request; returns whether the connection stays."""
         method, target = head.first[0], head.first[1]
-        path, _, query = target.partition("?")
         kind, name = counters.kind_of(method, target)
-        bucket, _, key = name.partition("/")
-        status, headers, body, span, thing = 500, {}, b"", None, None
         keep = not head.has("connection", "close") and head.first[-1] != "HTTP/1.0"
-        sent = 0
+        status, sent, span = 500, 0, None
         try:
             if head.length:
-                connection.read_exactly(min(head.length, wire.MAX_COLLECTED_BYTES))
-            try:
-                if method not in ("GET", "HEAD"):
-                    raise sigv4.Refused(405, "MethodNotAllowed", "The specified method is not "
-                                                                 "allowed against this resource.")
-                if self._checker and bucket not in self._public:
-                    self._checker.check(method, target, head.headers)
-                if not self.shelf.has(bucket):
-                    raise sigv4.Refused(404, "NoSuchBucket", "The specified bucket does not exist",
-                                        BucketName=bucket)
-                if key:
-                    status, headers, span, thing = self._object(bucket, key, head)
-                else:
-                    status, body = 200, self._bucket(bucket, query)
-            except sigv4.Refused as refusal:
-                status = refusal.status
-                headers = refusal.details.pop("headers", {})
-                body = s3_dialect.error(refusal.code, refusal.message, path, **refusal.details)
+                await connection.read_exactly(min(head.length, wire.MAX_COLLECTED_BYTES))
+            status, headers, body, span, thing = self._response(method, target, name, head)
             length = span[1] - span[0] + 1 if span else len(body)
             text = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Error')}",
                     "Server: penstock-test-store", f"Content-Length: {length}",
                     f"Connection: {'keep-alive' if keep else 'close'}",
-                    *(f"{name}: {value}" for name, value in headers.items())]
-            if body:
-                text.append("Content-Type: application/xml")
+                    *(f"{key}: {value}" for key, value in headers.items())]
             start = "\r\n".join(text).encode("latin-1") + b"\r\n\r\n"
             if method == "HEAD" or status == 304:
-                connection.send(start)
                 span = None
+                await connection.send(start)
             elif span is None:
-                connection.send(start + body)
+                await connection.send(start + body)
                 sent = len(body)
             else:
-                for sent in self._send(connection, start, thing, span, secure):  # noqa: B007
+                async for sent in self._send(connection, start, thing, span):  # noqa: B007
                     pass
         finally:
             self.counters.end(kind, status, name, span, sent)
         return keep
+
+    def _response(self, method, target, name, head):
+        """Returns the status, headers, a body, or what to send as (first, last) of an object."""
+        bucket, _, key = name.partition("/")
+        path, _, query = target.partition("?")
+        try:
+            if method not in ("GET", "HEAD"):
+                raise sigv4.Refused(405, "MethodNotAllowed", "The specified method is not allowed "
+                                                             "against this resource.")
+            if self._checker and bucket not in self._public:
+                self._checker.check(method, target, head.headers)
+            if not self.shelf.has(bucket):
+                raise sigv4.Refused(404, "NoSuchBucket", "The specified bucket does not exist",
+                                    BucketName=bucket)
+            if key:
+                status, headers, span, thing = self._object(bucket, key, head)
+                return status, headers, b"", span, thing
+            return 200, dict(_XML), self._bucket(bucket, query), None, None
+        except sigv4.Refused as refusal:
+            headers = {**refusal.details.pop("headers", {}), **_XML}
+            body = s3_dialect.error(refusal.code, refusal.message, path, **refusal.details)
+            return refusal.status, headers, body, None, None
 
     def _bucket(self, bucket, query):
         if self._checker is None:
@@ -199,35 +201,19 @@ class Server:
         return text.strip() == "*" or etag in (part.strip() for part in text.split(","))
 
     @staticmethod
-    def _send(connection, start, thing, span, secure):
+    async def _send(connection, start, thing, span):
         """Yields how many bytes of the object have been sent so far."""
-        sent = 0
+        done = sent = 0
         for data, fd, offset, count in thing.pieces(span[0], span[1] - span[0] + 1):
             if data is not None:
-                connection.send(start + data)
-                start, sent = b"", sent + count
-                yield sent
-                continue
-            if not secure and start:
-                connection.sock.send(start, socket.MSG_MORE)
-                start = b""
-            end = offset + count
-            while offset < end:
-                try:
-                    if secure:
-                        block = os.pread(fd, min(end - offset, 1 << 20), offset)
-                        connection.send(start + block)
-                        start, step = b"", len(block)
-                    else:
-                        step = os.sendfile(connection.sock.fileno(), fd, offset, end - offset)
-                except OSError as error:
-                    raise wire.Broken(str(error)) from None
-                if step == 0:
-                    raise wire.Broken("the file became shorter")
-                offset, sent = offset + step, sent + step
-                yield sent
+                await connection.send(start + data)
+                yield len(data)
+                return
+            async for sent in connection.send_file(start, fd, offset, count):
+                yield done + sent
+            start, done = b"", done + count
         if start:
-            connection.send(start)
+            await connection.send(start)
 
     def actions(self):
         def put(value):
@@ -271,8 +257,6 @@ def main(arguments):
     options = parser.parse_args(arguments)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    sys.setswitchinterval(0.0005)
-    threading.stack_size(256 << 10)
     context = None
     if options.certificate:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -280,24 +264,8 @@ def main(arguments):
     checker = None
     if options.key:
         checker = sigv4.Checker(options.key, options.secret, options.region, options.token)
-    server = Server(checker, options.public, options.region)
+    server = Server(context, checker, options.public, options.region)
     listener = socket.create_server(("127.0.0.1", options.port), backlog=1024)
     control_port = control.serve(server.actions())
     print(json.dumps({"port": listener.getsockname()[1], "control": control_port}), flush=True)
-    permits = threading.BoundedSemaphore(MAX_CONNECTIONS)
-
-    def one(sock):
-        try:
-            server.serve(sock, context)
-        finally:
-            permits.release()
-
-    while True:
-        permits.acquire()
-        try:
-            sock, _ = listener.accept()
-        except OSError:  # out of descriptors
-            permits.release()
-            time.sleep(0.05)
-            continue
-        threading.Thread(target=one, args=(sock,), daemon=True).start()
+    server.run(listener)

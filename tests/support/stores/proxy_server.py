@@ -1,19 +1,16 @@
-"""The process of the fault proxy; `fault_proxy.FaultProxy` starts it. One thread serves one
-connection, by one connection of its own to the store."""
+"""The process of the fault proxy; `fault_proxy.FaultProxy` starts it. Each client's connection
+has one of its own to the store."""
 import argparse
-import contextlib
 import json
 import resource
 import socket
 import ssl
-import sys
 import threading
 import time
 
-from . import control, counters, exchange, faults, wire
+from . import control, counters, exchange, faults, loop, wire
 
-IDLE_S = 120
-MAX_CONNECTIONS = 4096
+CONNECT_S = 5
 REOPEN_S = 10
 
 
@@ -23,105 +20,96 @@ class Proxy:
     def __init__(self, to, context, seed):
         self._to, self._context = to, context
         self.rules, self.counters = faults.Rules(seed), counters.Counters()
-        self._lock, self._sockets = threading.Lock(), set()
+        self._loop, self._open = loop.Loop(), set()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port = self._listener.getsockname()[1]
-        self._permits = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
-    def accept(self):
-        """Accepts connections for as long as the process lives."""
-        while True:
-            self._permits.acquire()
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                self._permits.release()
-                if self._refusing():
-                    self._wait_and_reopen()
-                else:
-                    time.sleep(0.01)  # out of descriptors
-                continue
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+    def run(self):
+        self._loop.spawn(self._accept())
+        self._loop.run()
+
+    async def _accept(self):
+        watch = self._loop.watch(self._listener)
+        await loop.accept(self._loop, self._listener, watch, self._serve)
 
     def _refusing(self):
         outage = self.rules.outage()
         return outage is not None and outage.parameters["mode"] == "refuse"
 
-    def _wait_and_reopen(self):
+    def _refuse(self):
+        """Closes the listener and all connections; opens it again after the outage."""
+        if self._listener.fileno() < 0:
+            return
+        self._loop.forget(self._listener)
         self._listener.close()
+        for client in list(self._open):
+            client.reset()
+        self._loop.spawn(self._reopen())
+
+    async def _reopen(self):
         while self._refusing():
-            time.sleep(0.005)
+            await self._loop.sleep(0.005)
         deadline = time.monotonic() + REOPEN_S
         while True:
             try:
                 self._listener = socket.create_server(("127.0.0.1", self.port), backlog=1024)
-                return
+                break
             except OSError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(0.01)
+                await self._loop.sleep(0.01)
+        await self._accept()
 
     def add(self, text):
         rule = faults.make_rule(text)
         number = self.rules.add(rule)
         if rule.fault == "outage" and rule.parameters["mode"] == "refuse":
-            with self._lock:
-                sockets = list(self._sockets)
-            for sock in (self._listener, *sockets):
-                with contextlib.suppress(OSError):
-                    sock.shutdown(socket.SHUT_RDWR)
+            done = threading.Event()
+            self._loop.post(lambda: (self._refuse(), done.set()))
+            done.wait(REOPEN_S)
         return {"rule": number}
 
-    def _connect(self):
+    async def _connect(self):
         try:
-            sock = socket.create_connection(self._to, timeout=IDLE_S)
+            sock = socket.create_connection(self._to, timeout=CONNECT_S)
         except OSError as error:
             raise wire.Broken(str(error)) from None
-        sock.settimeout(None)
-        wire.tune(sock, IDLE_S)
-        return wire.Connection(sock)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return wire.Connection(self._loop, sock)
 
-    def _serve(self, plain):
-        sock = plain
-        with self._lock:
-            self._sockets.add(plain)
+    async def _serve(self, sock):
         self.counters.connected()
-        carrying = None
+        if self._context:
+            sock = self._context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        client = wire.Connection(self._loop, sock)
+        self._open.add(client)
+        carrying = exchange.Exchange(self._loop, client, self._connect, self.rules, self.counters)
         try:
-            wire.tune(plain, IDLE_S)
             if self._context:
-                sock = self._context.wrap_socket(plain, server_side=True)
-                with self._lock:
-                    self._sockets.discard(plain)
-                    self._sockets.add(sock)
-            client = wire.Connection(sock)
-            carrying = exchange.Exchange(client, self._connect, self.rules, self.counters)
-            while (head := client.read_head()) is not None and self._carry(carrying, head):
-                pass
+                await client.handshake()
+            while (head := await client.read_head()) is not None:
+                if not await self._carry(carrying, head):
+                    break
         except exchange.Ended as ended:
             if ended.reset:
-                wire.reset(sock)
-        except (wire.Broken, OSError):
+                client.reset()
+        except wire.Broken:
             pass
         finally:
-            with self._lock:
-                self._sockets.discard(sock)
-                self._sockets.discard(plain)
-            sock.close()
-            if carrying:
-                carrying.close()
+            self._open.discard(client)
+            client.close()
+            carrying.close()
             self.counters.disconnected()
-            self._permits.release()
 
-    def _carry(self, carrying, head):
+    async def _carry(self, carrying, head):
         kind, name = counters.kind_of(head.first[0], head.first[1])
         self.counters.begin()
         try:
             if self.rules.hanging:
                 self.counters.fault("outage")
-                self.rules.wait_for_end_of_outage()
+                await self.rules.wait_for_end_of_outage(self._loop)
                 raise exchange.Ended
-            return carrying.carry(head)
+            return await carrying.carry(head)
         finally:
             self.counters.end(kind, carrying.status, name, carrying.span, carrying.sent)
 
@@ -149,12 +137,10 @@ def main(arguments):
     host, _, port = options.to.rpartition(":")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    sys.setswitchinterval(0.0005)
-    threading.stack_size(256 << 10)
     context = None
     if options.certificate:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(options.certificate)
     proxy = Proxy((host, int(port)), context, options.seed)
     print(json.dumps({"port": proxy.port, "control": control.serve(proxy.actions())}), flush=True)
-    proxy.accept()
+    proxy.run()

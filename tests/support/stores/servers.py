@@ -36,6 +36,10 @@ class Store:
     def endpoint(self):
         return f"{self.scheme}://127.0.0.1:{self.address[1]}"
 
+    @property
+    def process_id(self):
+        return self._processes[0].pid
+
     def environment(self):
         """The variables from which clients of S3 take endpoint and credentials."""
         named = {"AWS_ACCESS_KEY_ID": self.key, "AWS_SECRET_ACCESS_KEY": self.secret,

@@ -1,10 +1,17 @@
-"""HTTP/1.1 on blocking sockets, as little of it as the file server and the proxy need."""
+"""HTTP/1.1 on the sockets of a loop, as little of it as the file server and the proxy need."""
+import contextlib
+import os
 import socket
 import ssl
 import struct
 
+IDLE_S = 120
 MAX_HEAD_BYTES = 64 << 10
+HEAD_READ = 16 << 10
+TLS_READ = 256 << 10
+SENDFILE = 1 << 20  # at a time, for fairness
 MAX_COLLECTED_BYTES = 64 << 20
+WAITS = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class Broken(Exception):
@@ -50,42 +57,50 @@ class Head:
         return word in self.headers.get(name, "").lower()
 
 
-def tune(sock, seconds):
-    """Sends at once, and gives up on a peer that is silent for so many seconds."""
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    timeout = struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6))
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeout)
+class Collected:
+    """A body in memory, read as from a connection."""
 
+    def __init__(self, data):
+        self._rest = memoryview(data)
 
-def reset(sock):
-    """Closes a connection with a TCP reset."""
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("@ii", 1, 0))
-    finally:
-        sock.close()
+    async def read_into(self, buffer):
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
 
 
 class Connection:
-    """A socket with what was read from it too early. Used by one thread at a time."""
+    """A watched socket with what was read from it too early. Used by one task at a time."""
 
-    def __init__(self, sock):
-        self.sock = sock
+    def __init__(self, loop, sock, idle_s=IDLE_S):
+        self.sock, self._loop, self._idle_s = sock, loop, idle_s
+        self._watch = loop.watch(sock)
         self._early = b""
 
-    def _recv(self, most):
-        try:
-            return self.sock.recv(most)
-        except (OSError, ValueError) as error:
-            raise Broken(str(error)) from None
+    async def _wait(self):
+        if not await self._loop.ready(self._watch, self._idle_s):
+            raise Broken(f"nothing happened for {self._idle_s} s")
 
-    def read_head(self):
+    async def _do(self, action, *arguments):
+        """Calls a function of the socket until it would not wait."""
+        while True:
+            try:
+                return action(*arguments)
+            except WAITS:
+                await self._wait()
+            except (OSError, ValueError) as error:
+                raise Broken(str(error)) from None
+
+    async def handshake(self):
+        await self._do(self.sock.do_handshake)
+
+    async def read_head(self):
         """Returns the next head, or None at an orderly end before it."""
         data = self._early
         while (end := data.find(b"\r\n\r\n")) < 0:
             if len(data) > MAX_HEAD_BYTES:
                 raise Broken("the head is too long")
-            more = self._recv(64 << 10)
+            more = await self._do(self.sock.recv, HEAD_READ)
             if not more:
                 if data:
                     raise Broken("the connection ended in a head")
@@ -94,74 +109,110 @@ class Connection:
         self._early = data[end + 4:]
         return Head.parse(data[:end])
 
-    def read(self, most):
+    async def read(self, most):
         """Returns 1 to `most` bytes, or b"" at the end."""
         if self._early:
             data, self._early = self._early[:most], self._early[most:]
             return data
-        return self._recv(most)
+        return await self._do(self.sock.recv, most)
 
-    def read_exactly(self, count):
+    async def read_into(self, buffer):
+        """Reads at least a byte into a memoryview; returns how many. The end is an error."""
+        if self._early:
+            data = await self.read(len(buffer))
+            count = len(data)
+            buffer[:count] = data
+            if count < len(buffer):
+                with contextlib.suppress(OSError):  # what is there already
+                    count += self.sock.recv_into(buffer[count:])
+            return count
+        count = await self._do(self.sock.recv_into, buffer)
+        if not count:
+            raise Broken("the connection ended in a body")
+        return count
+
+    async def read_exactly(self, count):
         parts = []
         while count:
-            part = self.read(min(count, 1 << 20))
+            part = await self.read(min(count, 1 << 20))
             if not part:
                 raise Broken("the connection ended in a body")
             parts.append(part)
             count -= len(part)
         return b"".join(parts)
 
-    def read_line(self):
+    async def read_to_end(self):
+        parts = []
+        while part := await self.read(1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+
+    async def _read_line(self):
         while (end := self._early.find(b"\r\n")) < 0:
-            more = self._recv(64 << 10)
+            more = await self._do(self.sock.recv, HEAD_READ)
             if not more or len(self._early) > MAX_HEAD_BYTES:
                 raise Broken("the connection ended in a line")
             self._early += more
         line, self._early = self._early[:end], self._early[end + 2:]
         return line
 
-    def read_chunked(self):
+    async def read_chunked(self):
         """Returns a whole body in chunks, without its framing and trailers."""
         parts, total = [], 0
-        while size := int(self.read_line().partition(b";")[0], 16):
+        while size := int((await self._read_line()).partition(b";")[0], 16):
             total += size
             if total > MAX_COLLECTED_BYTES:
                 raise Broken("the chunked body is too long")
-            parts.append(self.read_exactly(size))
-            self.read_exactly(2)
-        while self.read_line():
+            parts.append(await self.read_exactly(size))
+            await self.read_exactly(2)
+        while await self._read_line():
             pass
         return b"".join(parts)
 
-    def read_into(self, buffer):
-        """Reads at least a byte into a memoryview; returns how many. The end is an error."""
-        if self._early:
-            data = self.read(len(buffer))
-            buffer[:len(data)] = data
-            return len(data)
-        try:
-            count = self.sock.recv_into(buffer)
-        except (OSError, ValueError) as error:
-            raise Broken(str(error)) from None
-        if not count:
-            raise Broken("the connection ended in a body")
-        return count
+    async def send(self, data):
+        """Sends all of a buffer."""
+        sent = await self._do(self.sock.send, data)
+        if sent < len(data):
+            rest = memoryview(data)[sent:]
+            while len(rest):
+                rest = rest[await self._do(self.sock.send, rest):]
 
-    def send_more(self, data):
-        """Sends what more will follow at once."""
+    async def send_both(self, head, body):
+        """Sends two buffers, at best by one call."""
         if isinstance(self.sock, ssl.SSLSocket):
-            self.send(data)
+            await self.send(b"".join((head, body)))
             return
-        try:
-            self.sock.sendall(data, socket.MSG_MORE)
-        except (OSError, ValueError) as error:
-            raise Broken(str(error)) from None
+        sent = await self._do(self.sock.sendmsg, [head, body])
+        if sent < len(head):
+            await self.send(head[sent:])
+        if sent < len(head) + len(body):
+            await self.send(memoryview(body)[max(0, sent - len(head)):])
 
-    def send(self, data):
-        try:
-            self.sock.sendall(data)
-        except (OSError, ValueError) as error:
-            raise Broken(str(error)) from None
+    async def send_file(self, head, descriptor, offset, count):
+        """Sends `head` and then a part of a file; yields what was sent of it so far."""
+        end, first = offset + count, offset
+        secure = isinstance(self.sock, ssl.SSLSocket)
+        if head and not secure:
+            await self._do(self.sock.send, head, socket.MSG_MORE)
+        while offset < end:
+            if secure:
+                block = os.pread(descriptor, min(end - offset, TLS_READ), offset)
+                await self.send(head + block)
+                head, step = b"", len(block)
+            else:
+                step = await self._do(os.sendfile, self.sock.fileno(), descriptor, offset,
+                                      min(end - offset, SENDFILE))
+            if not step:
+                raise Broken("the file became shorter")
+            offset += step
+            yield offset - first
+
+    def reset(self):
+        """Closes the connection with a TCP reset."""
+        with contextlib.suppress(OSError):
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("@ii", 1, 0))
+        self.close()
 
     def close(self):
+        self._loop.forget(self.sock)
         self.sock.close()
