@@ -46,7 +46,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-g
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
   python3-grpcio python3-protobuf $torch python3-yaml systemd
-  fish groff man-db zsh squashfs-tools mount"
+  fish groff man-db zsh squashfs-tools mount openssl"
 # Where systemd runs, installing Debian's Prometheus starts a server. So it is left out there, and the
 # tests that need it report that they are skipped.
 [ $tests = no ] || [ -d /run/systemd/system ] || wanted="$wanted prometheus"

@@ -4,7 +4,7 @@
     store.put_folder("photos", folder, prefix="train/")
 
 `stores dataset KIND FOLDER [--samples N]` does so in a shell. Photographs come from the folders in
-$PENSTOCK_TEST_DATA/imagenet-sample if it is set; else they are made, of about 110 KB each. Every
+$PENSTOCK_TEST_DATA/imagenet-sample if it is set; else they are made, of about 85 KB each. Every
 call with the same arguments makes the same files.
 """
 import argparse
@@ -50,7 +50,7 @@ def _folder(folder):
     return folder
 
 
-def samples(count):
+def numbered(count):
     """Yields (key, JPEG, class) of `count` samples."""
     found = photographs()
     for number in range(count):
@@ -60,7 +60,7 @@ def samples(count):
 def tar_shards(folder, samples=200, shard_samples=50):
     """WebDataset's shards: 000000.tar and so on, with KEY.jpg, KEY.cls and KEY.json."""
     folder, shard = _folder(folder), None
-    for number, (key, jpeg, label) in enumerate(_samples(samples)):
+    for number, (key, jpeg, label) in enumerate(numbered(samples)):
         if number % shard_samples == 0:
             if shard:
                 shard.close()
@@ -76,13 +76,10 @@ def tar_shards(folder, samples=200, shard_samples=50):
     return folder
 
 
-_samples = samples
-
-
 def class_folders(folder, samples=200):
     """A folder for each class, with photographs."""
     folder = _folder(folder)
-    for key, jpeg, label in _samples(samples):
+    for key, jpeg, label in numbered(samples):
         place = folder / f"class{label:02d}"
         place.mkdir(exist_ok=True)
         (place / f"{key}.jpg").write_bytes(jpeg)

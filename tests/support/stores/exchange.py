@@ -80,8 +80,7 @@ class Body:
 class Exchange:
     """Carries the requests of one client's connection, by one of its own to the store."""
 
-    def __init__(self, loop, client, connect, rules, counters):
-        self._loop = loop
+    def __init__(self, client, connect, rules, counters):
         self._client, self._connect, self._upstream = client, connect, None
         self._rules, self._counters = rules, counters
         self._buckets, self._start = {}, b""
@@ -103,7 +102,7 @@ class Exchange:
         for fault in met:
             self._counters.fault(fault)
         if latency_s:
-            await self._loop.sleep_until(arrived + latency_s)
+            await self._client.sleep_until(arrived + latency_s)
         for fault in ("answer", "slow_down", "too_many"):
             if fault in met:
                 await self._answer(method, *faults.answer_of(met[fault]), keep)
@@ -116,6 +115,12 @@ class Exchange:
         response = await self._ask(head, body)
         await self._respond(method, head, response, met, keep)
         return keep and "close" not in met
+
+    async def hang(self):
+        """Gives no answer until the outage ends, and then closes the connection."""
+        while self._rules.outage() is not None:
+            await self._client.sleep_until(time.monotonic() + 2 * wire.LOOK_S)
+        raise Ended
 
     async def _request_body(self, head):
         if head.headers.pop("expect", "").lower() == "100-continue":
@@ -254,13 +259,12 @@ class Exchange:
         if not len(block):
             return 0
         if self._rules.hanging:
-            await self._rules.wait_for_end_of_outage(self._loop)
-            raise Ended
+            await self.hang()
         if pause_s := body.pause_s():
             await self._send(b"")
-            await self._loop.sleep(pause_s)
+            await self._client.sleep_until(time.monotonic() + pause_s)
         if wait_s := body.change(block):
-            await self._loop.sleep(wait_s)
+            await self._client.sleep_until(time.monotonic() + wait_s)
         over = passed + len(block) - body.cut
         if over > 0 and body.end_by:
             await self._send(block[:max(0, len(block) - over)])

@@ -138,10 +138,6 @@ class Rules:
         outage = self.outage()
         return outage is not None and outage.parameters["mode"] == "hang"
 
-    async def wait_for_end_of_outage(self, loop):
-        while self.outage() is not None:
-            await loop.sleep(0.05)
-
     def draw(self, head):
         """Returns (rules by fault that this request meets, seconds of latency)."""
         if not self._rules:

@@ -83,7 +83,7 @@ class Proxy:
             sock = self._context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         client = wire.Connection(self._loop, sock)
         self._open.add(client)
-        carrying = exchange.Exchange(self._loop, client, self._connect, self.rules, self.counters)
+        carrying = exchange.Exchange(client, self._connect, self.rules, self.counters)
         try:
             if self._context:
                 await client.handshake()
@@ -107,8 +107,7 @@ class Proxy:
         try:
             if self.rules.hanging:
                 self.counters.fault("outage")
-                await self.rules.wait_for_end_of_outage(self._loop)
-                raise exchange.Ended
+                await carrying.hang()
             return await carrying.carry(head)
         finally:
             self.counters.end(kind, carrying.status, name, carrying.span, carrying.sent)

@@ -4,8 +4,10 @@ import os
 import socket
 import ssl
 import struct
+import time
 
 IDLE_S = 120
+LOOK_S = 0.25
 MAX_HEAD_BYTES = 64 << 10
 HEAD_READ = 16 << 10
 TLS_READ = 256 << 10
@@ -206,6 +208,21 @@ class Connection:
                 raise Broken("the file became shorter")
             offset += step
             yield offset - first
+
+    async def sleep_until(self, moment):
+        """Sleeps unless the peer goes, which is noticed within LOOK_S."""
+        while (left := moment - time.monotonic()) > 0:
+            await self._loop.sleep(min(left, LOOK_S))
+            if left > LOOK_S and self._gone():
+                raise Broken("the peer is gone")
+
+    def _gone(self):
+        try:
+            return not socket.socket.recv(self.sock, 1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def reset(self):
         """Closes the connection with a TCP reset."""
