@@ -132,6 +132,9 @@ class Checker:
         if unsigned:
             raise Refused(403, "AccessDenied", f"There were headers present in the request which "
                                                f"were not signed: {', '.join(unsigned)}")
+        if names != sorted(names) or not set(names) <= set(headers):
+            raise Refused(403, "AccessDenied", "SignedHeaders must be sorted, and name headers that "
+                                               f"are there: {fields['SignedHeaders']}")
         payload = headers.get("x-amz-content-sha256")
         if payload is None:
             raise Refused(400, "InvalidRequest", "Missing required header for this request: "
