@@ -50,8 +50,8 @@ class Body:
             rule = met["bandwidth"]
             self._bucket = rule.bucket
             if rule.parameters["per"] == "connection":
-                self._bucket = connection_buckets.setdefault(
-                    id(rule), faults.TokenBucket(rule.parameters["bytes_per_s"]))
+                bucket = faults.TokenBucket(rule.parameters["bytes_per_s"])
+                _, self._bucket = connection_buckets.setdefault(id(rule), (rule, bucket))
 
     @property
     def block(self):

@@ -161,7 +161,7 @@ class Connection:
     async def read_chunked(self):
         """Returns a whole body in chunks, without its framing and trailers."""
         parts, total = [], 0
-        while size := int((await self._read_line()).partition(b";")[0], 16):
+        while size := self._chunk_size(await self._read_line()):
             total += size
             if total > MAX_COLLECTED_BYTES:
                 raise Broken("the chunked body is too long")
@@ -170,6 +170,13 @@ class Connection:
         while await self._read_line():
             pass
         return b"".join(parts)
+
+    @staticmethod
+    def _chunk_size(line):
+        try:
+            return int(line.partition(b";")[0], 16)
+        except ValueError:
+            raise Broken(f"not the size of a chunk: {line[:80]!r}") from None
 
     async def send(self, data):
         """Sends all of a buffer."""
@@ -195,7 +202,9 @@ class Connection:
         end, first = offset + count, offset
         secure = isinstance(self.sock, ssl.SSLSocket)
         if head and not secure:
-            await self._do(self.sock.send, head, socket.MSG_MORE)
+            sent = await self._do(self.sock.send, head, socket.MSG_MORE)
+            if sent < len(head):
+                await self.send(head[sent:])
         while offset < end:
             if secure:
                 block = os.pread(descriptor, min(end - offset, TLS_READ), offset)
