@@ -42,7 +42,7 @@ esac
 
 build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
   protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev libexpat1-dev libre2-dev $jpeg libpng-dev libwebp-dev libtiff-dev libssl-dev
-  libseccomp-dev libxxhash-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
+  libseccomp-dev libxxhash-dev libcurl4-openssl-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
   python3-grpcio python3-protobuf $torch python3-yaml systemd

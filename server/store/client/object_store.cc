@@ -1,0 +1,94 @@
+#include "server/store/client/object_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/back_off.h"
+#include "common/base/check.h"
+
+namespace penstock::store {
+namespace {
+
+constexpr size_t kMostRegions = 10'000;
+
+}  // namespace
+
+absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
+  const HttpAnswer answer =
+      Perform(address, [&](const StoreAccess& access) { return ToStatRequest(address, access); });
+  PENSTOCK_ASSIGN_OR_RETURN(ObjectVersion version, ToVersion(answer, address));
+  if (version.is_pinned()) return version;
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", ToText(address),
+                   "': the server gives neither an ETag nor Last-Modified, so a change of the file "
+                   "could not be noticed; serve it by one that does"));
+}
+
+absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& version,
+                               uint64_t offset, std::span<std::byte> into) {
+  PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
+  size_t filled = 0;
+  const HttpAnswer answer = Perform(address, [&](const StoreAccess& access) {
+    HttpRequest request =
+        ToReadRequest(address, access, version, {.offset = offset, .bytes = into.size()});
+    filled = 0;
+    request.sink = [&](std::span<const std::byte> bytes) {
+      std::memcpy(into.data() + filled, bytes.data(), bytes.size());
+      filled += bytes.size();
+      return true;
+    };
+    return request;
+  });
+  PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
+  return CheckVersion(answer, version, address);
+}
+
+template <typename Make>
+HttpAnswer ObjectStore::Perform(const Address& address, const Make& make) {
+  bool has_learnt = false;
+  base::BackOff back_off({.first = options_.first_pause, .longest = options_.longest_pause});
+  for (int tries = 1;; ++tries) {
+    HttpAnswer answer = transfers_.Perform(make(AccessTo(address)));
+    if (!has_learnt && LearnsRegion(address, answer)) {
+      has_learnt = true;
+      continue;
+    }
+    if (tries >= options_.most_tries || !absl::IsUnavailable(ToStatus(answer, address)))
+      return answer;
+    ++retries_;
+    Pause(back_off.Next(), answer);
+  }
+}
+
+StoreAccess ObjectStore::AccessTo(const Address& address) const {
+  StoreAccess access = address.scheme == Scheme::kGs ? options_.gs : options_.s3;
+  const base::MutexLock lock(mutex_);
+  if (const auto region = regions_.find(address.place); region != regions_.end())
+    access.region = region->second;
+  return access;
+}
+
+// A bucket in another region than the configured one is found there.
+bool ObjectStore::LearnsRegion(const Address& address, const HttpAnswer& answer) {
+  if (address.scheme != Scheme::kS3 || !answer.status.ok()) return false;
+  if (answer.code != 301 && answer.code != 307 && answer.code != 400) return false;
+  const std::string region(answer.Header("x-amz-bucket-region"));
+  if (region.empty() || region.size() > 64 || region == AccessTo(address).region) return false;
+  const base::MutexLock lock(mutex_);
+  if (regions_.size() >= kMostRegions) regions_.clear();
+  regions_[address.place] = region;
+  return true;
+}
+
+void ObjectStore::Pause(base::Duration longest, const HttpAnswer& answer) const {
+  thread_local std::minstd_rand random(std::random_device{}());
+  const double part = std::uniform_real_distribution<double>(0.5, 1.0)(random);
+  const auto pause = std::chrono::duration_cast<base::Duration>(longest * part);
+  std::this_thread::sleep_for(std::max(pause, std::min(options_.longest_pause, ToPause(answer))));
+}
+
+}  // namespace penstock::store

@@ -1,0 +1,59 @@
+// Reads objects of stores, a version of each and no other, and tries again what may succeed.
+// **Thread safety**: any thread. Calls wait for the network.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "server/store/address/address.h"
+#include "server/store/client/store_request.h"
+#include "server/store/client/transfers.h"
+
+namespace penstock::store {
+
+class ObjectStore {
+ public:
+  struct Options {
+    StoreAccess s3 = {}, gs = {};
+    // How often a request is sent that got no answer, or one that asks to try again; and the pause
+    // before the second, each further one twice as long, of which up to half is left out at random.
+    int most_tries = 4;
+    base::Duration first_pause = std::chrono::milliseconds(100);
+    base::Duration longest_pause = std::chrono::seconds(5);  // also if the store asks for more
+  };
+  // **Requires**: `transfers` outlives the store.
+  ObjectStore(Transfers& transfers, const Options& options)
+      : transfers_(transfers), options_(options) {}
+
+  // **Errors**: those of ToStatus; FailedPrecondition if the store tells nothing by which another
+  // version could be recognised.
+  absl::StatusOr<ObjectVersion> Stat(const Address& address);
+  // Fills `into` from the offset of that version. **Requires**: the range lies within it, and is
+  // not empty. **Errors**: those of ToStatus and CheckVersion; `into` is then unspecified.
+  absl::Status Read(const Address& address, const ObjectVersion& version, uint64_t offset,
+                    std::span<std::byte> into);
+
+  uint64_t retries() const { return retries_.load(); }
+
+ private:
+  // Sends what `make` makes for the access to the bucket, until it need not be tried again.
+  template <typename Make>
+  HttpAnswer Perform(const Address& address, const Make& make);
+  StoreAccess AccessTo(const Address& address) const;
+  bool LearnsRegion(const Address& address, const HttpAnswer& answer);
+  void Pause(base::Duration longest, const HttpAnswer& answer) const;
+
+  Transfers& transfers_;
+  const Options options_;
+  std::atomic<uint64_t> retries_{0};
+  mutable base::Mutex mutex_;
+  std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
+};
+
+}  // namespace penstock::store

@@ -1,0 +1,182 @@
+#include "server/store/client/store_request.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace penstock::store {
+namespace {
+
+constexpr char kGoogle[] = "https://storage.googleapis.com";
+constexpr char kAmazon[] = "amazonaws.com";
+constexpr size_t kMostWords = 200;
+
+bool IsBucket(const Address& address) {
+  return address.scheme == Scheme::kS3 || address.scheme == Scheme::kGs;
+}
+
+bool IsPathStyle(const Address& address, const StoreAccess& access) {
+  if (access.path_style) return *access.path_style;
+  return !access.endpoint.empty() || address.scheme == Scheme::kGs ||
+         absl::StrContains(address.place, '.');
+}
+
+// The URL of the bucket, without a slash at its end.
+std::string BucketUrl(const Address& address, const StoreAccess& access) {
+  std::string endpoint = access.endpoint;
+  if (endpoint.empty())
+    endpoint = address.scheme == Scheme::kGs
+                   ? kGoogle
+                   : absl::StrCat("https://s3.", access.region, ".", kAmazon);
+  while (absl::EndsWith(endpoint, "/")) endpoint.pop_back();
+  if (IsPathStyle(address, access)) return absl::StrCat(endpoint, "/", address.place);
+  const size_t host = endpoint.find("://") + 3;
+  return absl::StrCat(endpoint.substr(0, host), address.place, ".", endpoint.substr(host));
+}
+
+HttpRequest MakeRequest(const Address& address, const StoreAccess& access, std::string url) {
+  HttpRequest request;
+  request.url = std::move(url);
+  if (!IsBucket(address)) return request;
+  request.sign_with = access.credentials;
+  request.region = access.region;
+  // Otherwise Google unpacks what is stored with gzip, and ignores ranges.
+  if (address.scheme == Scheme::kGs) request.headers.emplace_back("Accept-Encoding", "gzip");
+  return request;
+}
+
+// The element's text in the XML of an error; only for words, so nothing is decoded.
+std::string Element(absl::string_view xml, absl::string_view name) {
+  const std::string open = absl::StrCat("<", name, ">"), close = absl::StrCat("</", name, ">");
+  const size_t begin = xml.find(open);
+  if (begin == absl::string_view::npos) return "";
+  const absl::string_view rest = xml.substr(begin + open.size());
+  return absl::CHexEscape(rest.substr(0, std::min(rest.find(close), kMostWords)));
+}
+
+// "403 AccessDenied: Access Denied"
+std::string Words(const HttpAnswer& answer) {
+  const std::string code = Element(answer.body, "Code"), text = Element(answer.body, "Message");
+  return absl::StrCat(answer.code, code.empty() ? "" : " ", code, text.empty() ? "" : ": ", text);
+}
+
+bool IsToBeTriedAgain(const HttpAnswer& answer) {
+  switch (answer.code) {
+    case 408:
+    case 429:
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      return true;
+    case 400:
+      return Element(answer.body, "Code") == "RequestTimeout";
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string ToRequestUrl(const Address& address, const StoreAccess& access) {
+  if (IsBucket(address))
+    return absl::StrCat(BucketUrl(address, access), "/", PercentEncode(address.key, "/"));
+  return absl::StrCat(address.scheme == Scheme::kHttps ? "https://" : "http://", address.place,
+                      address.key, address.query.empty() ? "" : "?", address.query);
+}
+
+HttpRequest ToStatRequest(const Address& address, const StoreAccess& access) {
+  HttpRequest request = MakeRequest(address, access, ToRequestUrl(address, access));
+  request.method = HttpRequest::Method::kHead;
+  return request;
+}
+
+HttpRequest ToReadRequest(const Address& address, const StoreAccess& access,
+                          const ObjectVersion& version, const HttpRange& range) {
+  HttpRequest request = MakeRequest(address, access, ToRequestUrl(address, access));
+  request.range = range;
+  const bool is_strong = !version.etag.empty() && !absl::StartsWith(version.etag, "W/");
+  if (is_strong)
+    request.headers.emplace_back("If-Match", version.etag);
+  else if (!version.modified.empty())
+    request.headers.emplace_back("If-Unmodified-Since", version.modified);
+  return request;
+}
+
+HttpRequest ToListRequest(const Address& folder, const StoreAccess& access,
+                          const std::string& token) {
+  // Signatures need the parameters in the order of their names, and all values encoded.
+  std::string query;
+  if (!token.empty()) absl::StrAppend(&query, "continuation-token=", PercentEncode(token), "&");
+  absl::StrAppend(&query,
+                  "delimiter=%2F&encoding-type=url&list-type=2&prefix=", PercentEncode(folder.key));
+  HttpRequest request =
+      MakeRequest(folder, access, absl::StrCat(BucketUrl(folder, access), "/?", query));
+  request.most_body = uint64_t{8} << 20;  // a thousand entries
+  return request;
+}
+
+absl::StatusOr<ObjectVersion> ToVersion(const HttpAnswer& answer, const Address& address) {
+  PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
+  ObjectVersion version;
+  if (!absl::SimpleAtoi(answer.Header("content-length"), &version.bytes))
+    return absl::DataLossError(
+        absl::StrCat("'", ToText(address), "': the store does not tell its size"));
+  version.etag = std::string(answer.Header("etag"));
+  version.modified = std::string(answer.Header("last-modified"));
+  version.generation = std::string(answer.Header("x-goog-generation"));
+  if (const time_t time = ::curl_getdate(version.modified.c_str(), nullptr); time > 0)
+    version.modified_ns = int64_t{time} * 1'000'000'000;
+  return version;
+}
+
+absl::Status CheckVersion(const HttpAnswer& answer, const ObjectVersion& version,
+                          const Address& address) {
+  const absl::string_view etag = answer.Header("etag");
+  const bool is_other_etag = !etag.empty() && !version.etag.empty() && etag != version.etag;
+  const bool is_other_size = answer.total_bytes != 0 && answer.total_bytes != version.bytes;
+  if (!is_other_etag && !is_other_size) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "'", ToText(address), "' has changed since it was indexed: ",
+      is_other_size ? absl::StrCat("its size was ", version.bytes, " and is ", answer.total_bytes)
+                    : "its ETag is another one"));
+}
+
+absl::Status ToStatus(const HttpAnswer& answer, const Address& address) {
+  const std::string object = absl::StrCat("'", ToText(address), "'");
+  if (!answer.status.ok()) return base::Annotate(answer.status, object);
+  if (answer.ok()) return absl::OkStatus();
+  if (IsToBeTriedAgain(answer))
+    return absl::UnavailableError(absl::StrCat(object, ": the store answered ", Words(answer)));
+  switch (answer.code) {
+    case 404:
+      return absl::NotFoundError(absl::StrCat(object, " is not there (", Words(answer), ")"));
+    case 401:
+    case 403:
+      return absl::PermissionDeniedError(absl::StrCat(
+          object, " may not be read, or is not there and may not be listed (", Words(answer), ")"));
+    case 412:
+      return absl::DataLossError(absl::StrCat(
+          object, " has changed since it was indexed: the store has another version of it"));
+    case 416:
+      return absl::DataLossError(
+          absl::StrCat(object, " has changed since it was indexed: it is shorter"));
+    default:
+      return absl::FailedPreconditionError(
+          absl::StrCat(object, ": the store answered ", Words(answer)));
+  }
+}
+
+base::Duration ToPause(const HttpAnswer& answer) {
+  uint64_t seconds = 0;
+  if (!absl::SimpleAtoi(answer.Header("retry-after"), &seconds)) return {};
+  return std::chrono::seconds(std::min<uint64_t>(seconds, 3600));
+}
+
+}  // namespace penstock::store

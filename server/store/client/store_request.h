@@ -1,0 +1,62 @@
+// The requests for objects of a store, and what its answers mean. Pure.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "server/store/address/address.h"
+#include "server/store/client/credentials.h"
+#include "server/store/client/transfer.h"
+
+namespace penstock::store {
+
+// How to reach the stores of s3:// and gs://.
+struct StoreAccess {
+  // "https://HOST[:PORT]"; empty: that of AWS in the region, or of Google.
+  std::string endpoint = {};
+  std::string region = "us-east-1";
+  // Whether the bucket is the first folder of the path, instead of a part of the host's name.
+  // Not set: with an endpoint of one's own, for Google, and for names with dots, which certificates
+  // do not cover.
+  std::optional<bool> path_style = {};
+  std::shared_ptr<const Credentials> credentials = {};  // null: requests are anonymous
+};
+
+// One version of an object.
+struct ObjectVersion {
+  uint64_t bytes = 0;
+  std::string etag;         // with its quotes; empty: the store gives none
+  std::string modified;     // Last-Modified, as it came
+  int64_t modified_ns = 0;  // 0: unknown
+  std::string generation;   // Google's number; empty: there is none
+  bool is_pinned() const { return !etag.empty() || !generation.empty() || !modified.empty(); }
+};
+
+// The URL of the object, percent-encoded.
+std::string ToRequestUrl(const Address& address, const StoreAccess& access);
+// Asks for the object's version. Its body is not asked for.
+HttpRequest ToStatRequest(const Address& address, const StoreAccess& access);
+// Asks for a range of that version, and no other: the store answers 412 if there is another one.
+HttpRequest ToReadRequest(const Address& address, const StoreAccess& access,
+                          const ObjectVersion& version, const HttpRange& range);
+// Asks for a page of the objects below a folder, of s3:// or gs://. `token`: of the page before;
+// empty: the first.
+HttpRequest ToListRequest(const Address& folder, const StoreAccess& access,
+                          const std::string& token);
+
+// The version that an answer to a stat speaks of. **Errors**: those of ToStatus; DataLoss if its
+// size is missing.
+absl::StatusOr<ObjectVersion> ToVersion(const HttpAnswer& answer, const Address& address);
+// Whether the answer to a read is of that version, as far as it says. Some servers ignore If-Match.
+absl::Status CheckVersion(const HttpAnswer& answer, const ObjectVersion& version,
+                          const Address& address);
+// What an answer means, with the object's URL. Ok if it is a success. **Errors**: Unavailable: try
+// again; NotFound; PermissionDenied; DataLoss: another version, or no such range.
+absl::Status ToStatus(const HttpAnswer& answer, const Address& address);
+// How long the store wants to be left alone; zero: it does not say.
+base::Duration ToPause(const HttpAnswer& answer);
+
+}  // namespace penstock::store

@@ -1,0 +1,59 @@
+// One HTTP request, and what came of it. Plain values.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "server/store/client/credentials.h"
+
+namespace penstock::store {
+
+struct HttpRange {
+  uint64_t offset = 0, bytes = 0;  // at least one byte
+};
+
+struct HttpRequest {
+  enum class Method { kGet, kHead };
+  Method method = Method::kGet;
+  std::string url;                                           // percent-encoded
+  std::vector<std::pair<std::string, std::string>> headers;  // without empty values
+  std::optional<HttpRange> range = {};
+  // Signed for this region if there are credentials (AWS's signature version 4).
+  std::shared_ptr<const Credentials> sign_with = {};
+  std::string region = {};
+  // Takes the bytes of a successful answer as they arrive, on the thread of the transfers. False
+  // ends the transfer. Not set: they are collected in HttpAnswer::body, at most `most_body`.
+  std::function<bool(std::span<const std::byte>)> sink = {};
+  uint64_t most_body = 1 << 20;
+  base::Duration deadline = std::chrono::seconds(60);  // of the whole transfer
+};
+
+struct HttpAnswer {
+  // Ok if there is a complete answer, whatever its code. **Errors**: Unavailable: no connection, a
+  // deadline, an answer that was cut off; DataLoss: an answer that is not of the range that was
+  // asked for; ResourceExhausted: more than `most_body`; Cancelled: the sink, or Transfers ended.
+  absl::Status status;
+  int code = 0;                                                   // 200, 404, …
+  std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case
+  std::string body = {};     // of an answer that is no success: its first 16 KiB
+  uint64_t bytes = 0;        // that reached the sink or the body of a success
+  uint64_t total_bytes = 0;  // of the object, if a range was asked for
+  base::Duration first_byte{}, whole{};
+
+  bool ok() const { return status.ok() && code >= 200 && code < 300; }
+  // The header's value; empty if there is none. `name` is in lower case.
+  absl::string_view Header(absl::string_view name) const;
+};
+
+}  // namespace penstock::store

@@ -1,0 +1,105 @@
+// Reads objects for store_test.py: read_object [NAME=VALUE]... stat URL
+//                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
+//                                  THREADS]
+// NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. Credentials are those
+// of the environment. Prints the status, then for stat "BYTES ETAG", for read the bytes in
+// hexadecimal (of the last of several), and the retries.
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "server/store/client/object_store.h"
+
+extern char** environ;
+
+namespace penstock::store {
+namespace {
+
+Environment OwnEnvironment() {
+  Environment environment;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::vector<std::string> parts = absl::StrSplit(*at, absl::MaxSplits('=', 1));
+    if (parts.size() == 2) environment[parts[0]] = parts[1];
+  }
+  return environment;
+}
+
+uint64_t Number(const std::string& text) {
+  uint64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number)) std::abort();
+  return number;
+}
+
+int Say(const absl::Status& status) {
+  std::printf("%s\n", std::string(status.ToString()).c_str());
+  return 0;
+}
+
+int Run(std::map<std::string, std::string> options, const std::vector<std::string>& words) {
+  const auto credentials = FindCredentials(OwnEnvironment());
+  if (!credentials.ok()) return Say(credentials.status());
+  Transfers::Options transfer_options;
+  transfer_options.ca_file = options["ca"];
+  if (!options["stall_s"].empty())
+    transfer_options.stall_timeout = std::chrono::seconds(Number(options["stall_s"]));
+  Transfers transfers(transfer_options);
+  ObjectStore::Options store_options;
+  store_options.s3.endpoint = options["endpoint"];
+  if (!options["region"].empty()) store_options.s3.region = options["region"];
+  if (!options["path_style"].empty()) store_options.s3.path_style = options["path_style"] == "1";
+  store_options.s3.credentials = *credentials;
+  if (!options["tries"].empty())
+    store_options.most_tries = static_cast<int>(Number(options["tries"]));
+  ObjectStore store(transfers, store_options);
+  const auto address = ParseAddress(words.at(1));
+  if (!address.ok()) return Say(address.status());
+  const auto version = store.Stat(*address);
+  if (!version.ok()) return Say(version.status());
+  if (words[0] == "stat") {
+    std::printf("OK\n%llu %s\n", static_cast<unsigned long long>(version->bytes),
+                version->etag.c_str());
+    return 0;
+  }
+  const uint64_t offset = Number(words.at(2)), bytes = Number(words.at(3));
+  const uint64_t times = words.size() > 4 ? Number(words[4]) : 1;
+  const uint64_t threads = words.size() > 5 ? Number(words[5]) : 1;
+  std::string text(bytes, '\0');
+  std::vector<absl::Status> statuses(threads);
+  std::vector<std::thread> readers;
+  for (uint64_t i = 0; i < threads; ++i)
+    readers.emplace_back([&, i] {
+      std::string own(bytes, '\0');
+      for (uint64_t time = 0; time < times && statuses[i].ok(); ++time)
+        statuses[i] =
+            store.Read(*address, *version, offset, std::as_writable_bytes(std::span(own)));
+      if (i == 0) text = own;
+    });
+  for (std::thread& reader : readers) reader.join();
+  for (const absl::Status& status : statuses)
+    if (!status.ok()) return Say(status);
+  std::printf("OK\n%s\n%llu\n", absl::BytesToHexString(text).c_str(),
+              static_cast<unsigned long long>(store.retries()));
+  return 0;
+}
+
+}  // namespace
+}  // namespace penstock::store
+
+int main(int count, char** arguments) {
+  std::map<std::string, std::string> options;
+  std::vector<std::string> words;
+  for (int i = 1; i < count; ++i) {
+    const std::vector<std::string> parts = absl::StrSplit(arguments[i], absl::MaxSplits('=', 1));
+    if (words.empty() && parts.size() == 2)
+      options[parts[0]] = parts[1];
+    else
+      words.emplace_back(arguments[i]);
+  }
+  return penstock::store::Run(std::move(options), words);
+}

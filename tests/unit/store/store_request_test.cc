@@ -1,0 +1,114 @@
+#include "server/store/client/store_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace penstock::store {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::Pair;
+
+Address At(const std::string& url) { return ParseAddress(url).value(); }
+
+HttpAnswer Answer(int code, std::vector<std::pair<std::string, std::string>> headers = {},
+                  std::string body = "") {
+  HttpAnswer answer;
+  answer.code = code;
+  answer.headers = std::move(headers);
+  answer.body = std::move(body);
+  return answer;
+}
+
+TEST(StoreRequestTest, UrlsAreThoseOfTheStore) {
+  EXPECT_EQ(ToRequestUrl(At("s3://bucket/a b/c+"), {.region = "eu-west-1"}),
+            "https://bucket.s3.eu-west-1.amazonaws.com/a%20b/c%2B");
+  EXPECT_EQ(ToRequestUrl(At("s3://my.bucket/x"), {}),
+            "https://s3.us-east-1.amazonaws.com/my.bucket/x");
+  EXPECT_EQ(ToRequestUrl(At("s3://bucket/x"), {.endpoint = "http://minio:9000/"}),
+            "http://minio:9000/bucket/x");
+  EXPECT_EQ(
+      ToRequestUrl(At("s3://bucket/x"), {.endpoint = "https://s3.example", .path_style = false}),
+      "https://bucket.s3.example/x");
+  EXPECT_EQ(ToRequestUrl(At("gs://bucket/x"), {}), "https://storage.googleapis.com/bucket/x");
+  EXPECT_EQ(ToRequestUrl(At("https://host/a%20b?q=1"), {.endpoint = "http://other"}),
+            "https://host/a%20b?q=1");
+}
+
+TEST(StoreRequestTest, CredentialsGoToBucketsAlone) {
+  const auto keys = std::make_shared<Credentials>(Credentials{.key_id = "id", .secret = "s"});
+  EXPECT_NE(ToStatRequest(At("s3://bucket/x"), {.credentials = keys}).sign_with, nullptr);
+  EXPECT_EQ(ToStatRequest(At("https://host/x"), {.credentials = keys}).sign_with, nullptr);
+}
+
+TEST(StoreRequestTest, AReadIsOfOneVersion) {
+  const auto headers = [](const ObjectVersion& version) {
+    return ToReadRequest(At("s3://bucket/x"), {}, version, {.offset = 1, .bytes = 2}).headers;
+  };
+  EXPECT_THAT(headers({.etag = "\"abc\"", .modified = "then"}),
+              Contains(Pair("If-Match", "\"abc\"")));
+  EXPECT_THAT(headers({.etag = "W/\"abc\"", .modified = "then"}),
+              Contains(Pair("If-Unmodified-Since", "then")));
+  EXPECT_THAT(ToReadRequest(At("gs://bucket/x"), {}, {}, {.offset = 0, .bytes = 1}).headers,
+              Contains(Pair("Accept-Encoding", "gzip")));
+}
+
+TEST(StoreRequestTest, AListingsParametersAreSortedAndEncoded) {
+  EXPECT_EQ(ToListRequest(At("s3://bucket/a b/"), {.endpoint = "http://h"}, "x/+=").url,
+            "http://h/bucket/?continuation-token=x%2F%2B%3D&delimiter=%2F&encoding-type=url"
+            "&list-type=2&prefix=a%20b%2F");
+}
+
+TEST(StoreRequestTest, AVersionIsWhatTheAnswerSays) {
+  const auto version = ToVersion(Answer(200, {{"content-length", "123"},
+                                              {"etag", "\"e\""},
+                                              {"last-modified", "Thu, 01 Jan 1970 00:00:10 GMT"}}),
+                                 At("s3://bucket/x"));
+  EXPECT_EQ(version->bytes, 123u);
+  EXPECT_EQ(version->etag, "\"e\"");
+  EXPECT_EQ(version->modified_ns, 10'000'000'000);
+  EXPECT_TRUE(version->is_pinned());
+  EXPECT_TRUE(absl::IsDataLoss(ToVersion(Answer(200), At("s3://bucket/x")).status()));
+}
+
+TEST(StoreRequestTest, AnotherVersionIsNoticedThoughTheServerIgnoredTheCondition) {
+  const ObjectVersion version = {.bytes = 10, .etag = "\"e\""};
+  EXPECT_TRUE(CheckVersion(Answer(206, {{"etag", "\"e\""}}), version, At("s3://bucket/x")).ok());
+  EXPECT_TRUE(CheckVersion(Answer(206), version, At("s3://bucket/x")).ok());
+  EXPECT_TRUE(absl::IsDataLoss(
+      CheckVersion(Answer(206, {{"etag", "\"f\""}}), version, At("s3://bucket/x"))));
+  HttpAnswer longer = Answer(206);
+  longer.total_bytes = 11;
+  EXPECT_TRUE(absl::IsDataLoss(CheckVersion(longer, version, At("s3://bucket/x"))));
+}
+
+TEST(StoreRequestTest, AnswersMeanWhatStoresMeanByThem) {
+  const auto status = [](int code, const std::string& body = "") {
+    return ToStatus(Answer(code, {}, body), At("s3://bucket/x"));
+  };
+  EXPECT_TRUE(status(200).ok());
+  EXPECT_TRUE(status(206).ok());
+  for (const int code : {408, 429, 500, 502, 503, 504})
+    EXPECT_TRUE(absl::IsUnavailable(status(code))) << code;
+  EXPECT_TRUE(absl::IsUnavailable(status(400, "<Error><Code>RequestTimeout</Code></Error>")));
+  EXPECT_TRUE(absl::IsNotFound(status(404)));
+  EXPECT_TRUE(absl::IsPermissionDenied(status(403)));
+  EXPECT_TRUE(absl::IsDataLoss(status(412)));
+  EXPECT_TRUE(absl::IsDataLoss(status(416)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status(400)));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status(301)));
+  const std::string words(
+      status(503, "<Error><Code>SlowDown</Code><Message>a\nb</Message>").message());
+  EXPECT_THAT(words, HasSubstr("503 SlowDown: a\\nb"));
+}
+
+TEST(StoreRequestTest, APauseIsAtMostAnHour) {
+  EXPECT_EQ(ToPause(Answer(503, {{"retry-after", "7"}})), std::chrono::seconds(7));
+  EXPECT_EQ(ToPause(Answer(503, {{"retry-after", "99999999"}})), std::chrono::hours(1));
+  EXPECT_EQ(ToPause(Answer(503, {{"retry-after", "soon"}})), base::Duration());
+}
+
+}  // namespace
+}  // namespace penstock::store
