@@ -75,8 +75,8 @@ absl::StatusOr<Address> ParseHttp(absl::string_view url, Scheme scheme, absl::st
   if (absl::StrContains(rest, '#')) return Wrong(url, "has a fragment; write %23 for #");
   const size_t question = rest.find('?');
   Address address = {.scheme = scheme, .place = std::string(place)};
-  address.key = rest.substr(0, question);
-  if (question != absl::string_view::npos) address.query = rest.substr(question + 1);
+  address.key = std::string(rest.substr(0, question));
+  if (question != absl::string_view::npos) address.query = std::string(rest.substr(question + 1));
   if (absl::StrContains(address.key, ' ')) return Wrong(url, "contains a space; write %20");
   PENSTOCK_ASSIGN_OR_RETURN(const std::string decoded, PercentDecode(address.key));
   if (HasDots(decoded)) return Wrong(url, "contains '.' or '..' as a folder");

@@ -12,11 +12,11 @@ enum class Scheme { kS3, kGs, kHttps, kHttp };
 
 struct Address {
   Scheme scheme = Scheme::kS3;
-  std::string place;  // s3, gs: the bucket. http, https: HOST or HOST:PORT
+  std::string place = {};  // s3, gs: the bucket. http, https: HOST or HOST:PORT
   // s3, gs: the object's name, as it is. http, https: the path with its slash, percent-encoded as
   // in the URL.
-  std::string key;
-  std::string query;  // http, https: what follows the question mark. It may hold a signature.
+  std::string key = {};
+  std::string query = {};  // http, https: what follows the question mark. It may hold a signature.
 
   bool operator==(const Address&) const = default;
 };

@@ -12,8 +12,8 @@ namespace penstock::store {
 
 // Never write any of it to a log or into a message.
 struct Credentials {
-  std::string key_id, secret, token;
-  std::string from;  // which source has given them, for messages
+  std::string key_id = {}, secret = {}, token = {};
+  std::string from = {};  // which source has given them, for messages
 };
 
 // What decides about credentials: variables of the environment, under their names.

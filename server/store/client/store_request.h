@@ -28,10 +28,10 @@ struct StoreAccess {
 // One version of an object.
 struct ObjectVersion {
   uint64_t bytes = 0;
-  std::string etag;         // with its quotes; empty: the store gives none
-  std::string modified;     // Last-Modified, as it came
-  int64_t modified_ns = 0;  // 0: unknown
-  std::string generation;   // Google's number; empty: there is none
+  std::string etag = {};        // with its quotes; empty: the store gives none
+  std::string modified = {};    // Last-Modified, as it came
+  int64_t modified_ns = 0;      // 0: unknown
+  std::string generation = {};  // Google's number; empty: there is none
   bool is_pinned() const { return !etag.empty() || !generation.empty() || !modified.empty(); }
 };
 

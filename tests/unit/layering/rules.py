@@ -18,6 +18,7 @@ LIBRARIES = {
     "nanobind": re.compile(r"^nanobind/"),
     "expat": re.compile(r"^expat\w*\.h$"),
     "json": re.compile(r"^nlohmann/"),
+    "curl": re.compile(r"^curl/"),
     "re2": re.compile(r"^re2/"),
     "yaml": re.compile(r"^yaml-cpp/"),
     "seccomp": re.compile(r"^seccomp\.h$"),
@@ -41,6 +42,7 @@ MAY_USE = {
     "server/augment": {"common/base"},
     # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},
+    "server/store": {"common/base", "curl"},
     "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack", "expat", "json", "re2"},
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
