@@ -16,9 +16,9 @@ std::string Get(const Environment& environment, absl::string_view name) {
   return found == environment.end() ? "" : found->second;
 }
 
-absl::StatusOr<std::shared_ptr<const Credentials>> FromProfile(const std::string& path,
-                                                               const std::string& profile,
-                                                               bool is_asked_for) {
+absl::StatusOr<std::shared_ptr<const StoreKeys>> FromProfile(const std::string& path,
+                                                             const std::string& profile,
+                                                             bool is_asked_for) {
   std::ifstream file(path);
   if (!file) {
     if (!is_asked_for) return nullptr;
@@ -29,7 +29,7 @@ absl::StatusOr<std::shared_ptr<const Credentials>> FromProfile(const std::string
   text << file.rdbuf();
   const std::map<std::string, std::string> keys = ReadProfile(text.str(), profile);
   if (keys.empty() && !is_asked_for) return nullptr;
-  auto found = std::make_shared<Credentials>();
+  auto found = std::make_shared<StoreKeys>();
   for (const auto& [name, into] : {std::pair("aws_access_key_id", &found->key_id),
                                    std::pair("aws_secret_access_key", &found->secret)}) {
     const auto key = keys.find(name);
@@ -65,15 +65,15 @@ std::map<std::string, std::string> ReadProfile(absl::string_view text, absl::str
   return keys;
 }
 
-absl::StatusOr<std::shared_ptr<const Credentials>> FindCredentials(const Environment& environment) {
+absl::StatusOr<std::shared_ptr<const StoreKeys>> FindStoreKeys(const Environment& environment) {
   const std::string id = Get(environment, "AWS_ACCESS_KEY_ID");
   const std::string secret = Get(environment, "AWS_SECRET_ACCESS_KEY");
   if (!id.empty() && !secret.empty())
-    return std::make_shared<const Credentials>(
-        Credentials{.key_id = id,
-                    .secret = secret,
-                    .token = Get(environment, "AWS_SESSION_TOKEN"),
-                    .from = "AWS_ACCESS_KEY_ID"});
+    return std::make_shared<const StoreKeys>(
+        StoreKeys{.key_id = id,
+                  .secret = secret,
+                  .token = Get(environment, "AWS_SESSION_TOKEN"),
+                  .from = "AWS_ACCESS_KEY_ID"});
   const std::string profile = Get(environment, "AWS_PROFILE");
   std::string path = Get(environment, "AWS_SHARED_CREDENTIALS_FILE");
   const bool is_asked_for = !profile.empty() || !path.empty();

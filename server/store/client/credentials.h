@@ -11,7 +11,7 @@
 namespace penstock::store {
 
 // Never write any of it to a log or into a message.
-struct Credentials {
+struct StoreKeys {
   std::string key_id = {}, secret = {}, token = {};
   std::string from = {};  // which source has given them, for messages
 };
@@ -24,7 +24,7 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 // are none, so requests are anonymous. Reads files.
 // **Errors**: FailedPrecondition if a profile was named and is not there, or lacks a key, or if the
 // file cannot be read.
-absl::StatusOr<std::shared_ptr<const Credentials>> FindCredentials(const Environment& environment);
+absl::StatusOr<std::shared_ptr<const StoreKeys>> FindStoreKeys(const Environment& environment);
 
 // The keys of one section of a file such as ~/.aws/credentials; of `[profile NAME]`, too. Pure.
 std::map<std::string, std::string> ReadProfile(absl::string_view text, absl::string_view profile);

@@ -18,7 +18,7 @@ constexpr size_t kMostRegions = 10'000;
 }  // namespace
 
 absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
-  const HttpAnswer answer =
+  const TransferAnswer answer =
       Perform(address, [&](const StoreAccess& access) { return ToStatRequest(address, access); });
   PENSTOCK_ASSIGN_OR_RETURN(ObjectVersion version, ToVersion(answer, address));
   if (version.is_pinned()) return version;
@@ -32,8 +32,8 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
                                uint64_t offset, std::span<std::byte> into) {
   PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
   size_t filled = 0;
-  const HttpAnswer answer = Perform(address, [&](const StoreAccess& access) {
-    HttpRequest request =
+  const TransferAnswer answer = Perform(address, [&](const StoreAccess& access) {
+    TransferRequest request =
         ToReadRequest(address, access, version, {.offset = offset, .bytes = into.size()});
     filled = 0;
     request.sink = [&](std::span<const std::byte> bytes) {
@@ -48,11 +48,11 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
 }
 
 template <typename Make>
-HttpAnswer ObjectStore::Perform(const Address& address, const Make& make) {
+TransferAnswer ObjectStore::Perform(const Address& address, const Make& make) {
   bool has_learnt = false;
   base::BackOff back_off({.first = options_.first_pause, .longest = options_.longest_pause});
   for (int tries = 1;; ++tries) {
-    HttpAnswer answer = transfers_.Perform(make(AccessTo(address)));
+    TransferAnswer answer = transfers_.Perform(make(AccessTo(address)));
     if (!has_learnt && LearnsRegion(address, answer)) {
       has_learnt = true;
       continue;
@@ -73,7 +73,7 @@ StoreAccess ObjectStore::AccessTo(const Address& address) const {
 }
 
 // A bucket in another region than the configured one is found there.
-bool ObjectStore::LearnsRegion(const Address& address, const HttpAnswer& answer) {
+bool ObjectStore::LearnsRegion(const Address& address, const TransferAnswer& answer) {
   if (address.scheme != Scheme::kS3 || !answer.status.ok()) return false;
   if (answer.code != 301 && answer.code != 307 && answer.code != 400) return false;
   const std::string region(answer.Header("x-amz-bucket-region"));
@@ -84,7 +84,7 @@ bool ObjectStore::LearnsRegion(const Address& address, const HttpAnswer& answer)
   return true;
 }
 
-void ObjectStore::Pause(base::Duration longest, const HttpAnswer& answer) const {
+void ObjectStore::Pause(base::Duration longest, const TransferAnswer& answer) const {
   thread_local std::minstd_rand random(std::random_device{}());
   const double part = std::uniform_real_distribution<double>(0.5, 1.0)(random);
   const auto pause = std::chrono::duration_cast<base::Duration>(longest * part);

@@ -44,10 +44,10 @@ class ObjectStore {
  private:
   // Sends what `make` makes for the access to the bucket, until it need not be tried again.
   template <typename Make>
-  HttpAnswer Perform(const Address& address, const Make& make);
+  TransferAnswer Perform(const Address& address, const Make& make);
   StoreAccess AccessTo(const Address& address) const;
-  bool LearnsRegion(const Address& address, const HttpAnswer& answer);
-  void Pause(base::Duration longest, const HttpAnswer& answer) const;
+  bool LearnsRegion(const Address& address, const TransferAnswer& answer);
+  void Pause(base::Duration longest, const TransferAnswer& answer) const;
 
   Transfers& transfers_;
   const Options options_;

@@ -40,8 +40,8 @@ std::string BucketUrl(const Address& address, const StoreAccess& access) {
   return absl::StrCat(endpoint.substr(0, host), address.place, ".", endpoint.substr(host));
 }
 
-HttpRequest MakeRequest(const Address& address, const StoreAccess& access, std::string url) {
-  HttpRequest request;
+TransferRequest MakeRequest(const Address& address, const StoreAccess& access, std::string url) {
+  TransferRequest request;
   request.url = std::move(url);
   if (!IsBucket(address)) return request;
   request.sign_with = access.credentials;
@@ -61,12 +61,12 @@ std::string Element(absl::string_view xml, absl::string_view name) {
 }
 
 // "403 AccessDenied: Access Denied"
-std::string Words(const HttpAnswer& answer) {
+std::string Words(const TransferAnswer& answer) {
   const std::string code = Element(answer.body, "Code"), text = Element(answer.body, "Message");
   return absl::StrCat(answer.code, code.empty() ? "" : " ", code, text.empty() ? "" : ": ", text);
 }
 
-bool IsToBeTriedAgain(const HttpAnswer& answer) {
+bool IsToBeTriedAgain(const TransferAnswer& answer) {
   switch (answer.code) {
     case 408:
     case 429:
@@ -91,15 +91,15 @@ std::string ToRequestUrl(const Address& address, const StoreAccess& access) {
                       address.key, address.query.empty() ? "" : "?", address.query);
 }
 
-HttpRequest ToStatRequest(const Address& address, const StoreAccess& access) {
-  HttpRequest request = MakeRequest(address, access, ToRequestUrl(address, access));
-  request.method = HttpRequest::Method::kHead;
+TransferRequest ToStatRequest(const Address& address, const StoreAccess& access) {
+  TransferRequest request = MakeRequest(address, access, ToRequestUrl(address, access));
+  request.method = TransferRequest::Method::kHead;
   return request;
 }
 
-HttpRequest ToReadRequest(const Address& address, const StoreAccess& access,
-                          const ObjectVersion& version, const HttpRange& range) {
-  HttpRequest request = MakeRequest(address, access, ToRequestUrl(address, access));
+TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
+                              const ObjectVersion& version, const TransferRange& range) {
+  TransferRequest request = MakeRequest(address, access, ToRequestUrl(address, access));
   request.range = range;
   const bool is_strong = !version.etag.empty() && !absl::StartsWith(version.etag, "W/");
   if (is_strong)
@@ -109,20 +109,20 @@ HttpRequest ToReadRequest(const Address& address, const StoreAccess& access,
   return request;
 }
 
-HttpRequest ToListRequest(const Address& folder, const StoreAccess& access,
-                          const std::string& token) {
+TransferRequest ToListRequest(const Address& folder, const StoreAccess& access,
+                              const std::string& token) {
   // Signatures need the parameters in the order of their names, and all values encoded.
   std::string query;
   if (!token.empty()) absl::StrAppend(&query, "continuation-token=", PercentEncode(token), "&");
   absl::StrAppend(&query,
                   "delimiter=%2F&encoding-type=url&list-type=2&prefix=", PercentEncode(folder.key));
-  HttpRequest request =
+  TransferRequest request =
       MakeRequest(folder, access, absl::StrCat(BucketUrl(folder, access), "/?", query));
   request.most_body = uint64_t{8} << 20;  // a thousand entries
   return request;
 }
 
-absl::StatusOr<ObjectVersion> ToVersion(const HttpAnswer& answer, const Address& address) {
+absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address) {
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   ObjectVersion version;
   if (!absl::SimpleAtoi(answer.Header("content-length"), &version.bytes))
@@ -136,7 +136,7 @@ absl::StatusOr<ObjectVersion> ToVersion(const HttpAnswer& answer, const Address&
   return version;
 }
 
-absl::Status CheckVersion(const HttpAnswer& answer, const ObjectVersion& version,
+absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& version,
                           const Address& address) {
   const absl::string_view etag = answer.Header("etag");
   const bool is_other_etag = !etag.empty() && !version.etag.empty() && etag != version.etag;
@@ -148,7 +148,7 @@ absl::Status CheckVersion(const HttpAnswer& answer, const ObjectVersion& version
                     : "its ETag is another one"));
 }
 
-absl::Status ToStatus(const HttpAnswer& answer, const Address& address) {
+absl::Status ToStatus(const TransferAnswer& answer, const Address& address) {
   const std::string object = absl::StrCat("'", ToText(address), "'");
   if (!answer.status.ok()) return base::Annotate(answer.status, object);
   if (answer.ok()) return absl::OkStatus();
@@ -173,7 +173,7 @@ absl::Status ToStatus(const HttpAnswer& answer, const Address& address) {
   }
 }
 
-base::Duration ToPause(const HttpAnswer& answer) {
+base::Duration ToPause(const TransferAnswer& answer) {
   uint64_t seconds = 0;
   if (!absl::SimpleAtoi(answer.Header("retry-after"), &seconds)) return {};
   return std::chrono::seconds(std::min<uint64_t>(seconds, 3600));

@@ -22,7 +22,7 @@ struct StoreAccess {
   // Not set: with an endpoint of one's own, for Google, and for names with dots, which certificates
   // do not cover.
   std::optional<bool> path_style = {};
-  std::shared_ptr<const Credentials> credentials = {};  // null: requests are anonymous
+  std::shared_ptr<const StoreKeys> credentials = {};  // null: requests are anonymous
 };
 
 // One version of an object.
@@ -38,25 +38,25 @@ struct ObjectVersion {
 // The URL of the object, percent-encoded.
 std::string ToRequestUrl(const Address& address, const StoreAccess& access);
 // Asks for the object's version. Its body is not asked for.
-HttpRequest ToStatRequest(const Address& address, const StoreAccess& access);
+TransferRequest ToStatRequest(const Address& address, const StoreAccess& access);
 // Asks for a range of that version, and no other: the store answers 412 if there is another one.
-HttpRequest ToReadRequest(const Address& address, const StoreAccess& access,
-                          const ObjectVersion& version, const HttpRange& range);
+TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
+                              const ObjectVersion& version, const TransferRange& range);
 // Asks for a page of the objects below a folder, of s3:// or gs://. `token`: of the page before;
 // empty: the first.
-HttpRequest ToListRequest(const Address& folder, const StoreAccess& access,
-                          const std::string& token);
+TransferRequest ToListRequest(const Address& folder, const StoreAccess& access,
+                              const std::string& token);
 
 // The version that an answer to a stat speaks of. **Errors**: those of ToStatus; DataLoss if its
 // size is missing.
-absl::StatusOr<ObjectVersion> ToVersion(const HttpAnswer& answer, const Address& address);
+absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address);
 // Whether the answer to a read is of that version, as far as it says. Some servers ignore If-Match.
-absl::Status CheckVersion(const HttpAnswer& answer, const ObjectVersion& version,
+absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& version,
                           const Address& address);
 // What an answer means, with the object's URL. Ok if it is a success. **Errors**: Unavailable: try
 // again; NotFound; PermissionDenied; DataLoss: another version, or no such range.
-absl::Status ToStatus(const HttpAnswer& answer, const Address& address);
+absl::Status ToStatus(const TransferAnswer& answer, const Address& address);
 // How long the store wants to be left alone; zero: it does not say.
-base::Duration ToPause(const HttpAnswer& answer);
+base::Duration ToPause(const TransferAnswer& answer);
 
 }  // namespace penstock::store

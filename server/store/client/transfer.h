@@ -19,27 +19,27 @@
 
 namespace penstock::store {
 
-struct HttpRange {
+struct TransferRange {
   uint64_t offset = 0, bytes = 0;  // at least one byte
 };
 
-struct HttpRequest {
+struct TransferRequest {
   enum class Method { kGet, kHead };
   Method method = Method::kGet;
   std::string url;                                           // percent-encoded
   std::vector<std::pair<std::string, std::string>> headers;  // without empty values
-  std::optional<HttpRange> range = {};
+  std::optional<TransferRange> range = {};
   // Signed for this region if there are credentials (AWS's signature version 4).
-  std::shared_ptr<const Credentials> sign_with = {};
+  std::shared_ptr<const StoreKeys> sign_with = {};
   std::string region = {};
   // Takes the bytes of a successful answer as they arrive, on the thread of the transfers. False
-  // ends the transfer. Not set: they are collected in HttpAnswer::body, at most `most_body`.
+  // ends the transfer. Not set: they are collected in TransferAnswer::body, at most `most_body`.
   std::function<bool(std::span<const std::byte>)> sink = {};
   uint64_t most_body = 1 << 20;
   base::Duration deadline = std::chrono::seconds(60);  // of the whole transfer
 };
 
-struct HttpAnswer {
+struct TransferAnswer {
   // Ok if there is a complete answer, whatever its code. **Errors**: Unavailable: no connection, a
   // deadline, an answer that was cut off; DataLoss: an answer that is not of the range that was
   // asked for; ResourceExhausted: more than `most_body`; Cancelled: the sink, or Transfers ended.

@@ -35,7 +35,7 @@ void InitOnce() {
 
 }  // namespace
 
-absl::string_view HttpAnswer::Header(absl::string_view name) const {
+absl::string_view TransferAnswer::Header(absl::string_view name) const {
   for (const auto& [each, value] : headers)
     if (each == name) return value;
   return "";
@@ -48,7 +48,8 @@ struct Transfers::Multi {
 // One request and its handle.
 class Transfers::Transfer {
  public:
-  Transfer(HttpRequest request, Done done) : request_(std::move(request)), done_(std::move(done)) {}
+  Transfer(TransferRequest request, Done done)
+      : request_(std::move(request)), done_(std::move(done)) {}
   ~Transfer() {
     if (easy_ != nullptr) ::curl_easy_cleanup(easy_);
     ::curl_slist_free_all(headers_);
@@ -72,7 +73,7 @@ class Transfers::Transfer {
     set(CURLOPT_TIMEOUT_MS, ToMs(request_.deadline));
     set(CURLOPT_LOW_SPEED_LIMIT, 1L);
     set(CURLOPT_LOW_SPEED_TIME, std::max(1L, ToMs(options.stall_timeout) / 1000));
-    set(CURLOPT_NOBODY, request_.method == HttpRequest::Method::kHead ? 1L : 0L);
+    set(CURLOPT_NOBODY, request_.method == TransferRequest::Method::kHead ? 1L : 0L);
     set(CURLOPT_HEADERFUNCTION, &Transfer::OnHeader);
     set(CURLOPT_HEADERDATA, this);
     set(CURLOPT_WRITEFUNCTION, &Transfer::OnBytes);
@@ -96,7 +97,7 @@ class Transfers::Transfer {
     ::curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
     answer_.code = static_cast<int>(code_);
     answer_.whole = base::Now() - begun_;
-    answer_.status = wrong_.ok() ? StatusOf(code) : wrong_;
+    answer_.status = wrong_.ok() ? MakeStatus(code) : wrong_;
     if (answer_.status.ok()) answer_.status = CheckWhole();
     Answer();
   }
@@ -118,7 +119,7 @@ class Transfers::Transfer {
   // content by itself, which S3 demands.
   void Sign() {
     if (request_.sign_with == nullptr) return;
-    const Credentials& keys = *request_.sign_with;
+    const StoreKeys& keys = *request_.sign_with;
     ::curl_easy_setopt(easy_, CURLOPT_AWS_SIGV4,
                        absl::StrCat("aws:amz:", request_.region, ":s3").c_str());
     ::curl_easy_setopt(easy_, CURLOPT_USERNAME, keys.key_id.c_str());
@@ -188,7 +189,7 @@ class Transfers::Transfer {
   // Some servers answer a range with 200 and a Content-Range; others ignore the range.
   absl::Status CheckRange() {
     if (!request_.range || code_ < 200 || code_ >= 300) return absl::OkStatus();
-    const HttpRange& asked = *request_.range;
+    const TransferRange& asked = *request_.range;
     const absl::string_view text = answer_.Header("content-range");
     if (text.empty()) {
       uint64_t length = 0;
@@ -210,13 +211,13 @@ class Transfers::Transfer {
 
   absl::Status CheckWhole() const {
     if (!request_.range || code_ < 200 || code_ >= 300 ||
-        request_.method == HttpRequest::Method::kHead || answer_.bytes == request_.range->bytes)
+        request_.method == TransferRequest::Method::kHead || answer_.bytes == request_.range->bytes)
       return absl::OkStatus();
     return absl::UnavailableError(absl::StrCat("the answer ended after ", answer_.bytes, " of ",
                                                request_.range->bytes, " bytes"));
   }
 
-  static absl::Status StatusOf(CURLcode code) {
+  static absl::Status MakeStatus(CURLcode code) {
     if (code == CURLE_OK) return absl::OkStatus();
     const absl::string_view why = ::curl_easy_strerror(code);
     switch (code) {
@@ -231,7 +232,7 @@ class Transfers::Transfer {
     }
   }
 
-  const HttpRequest request_;
+  const TransferRequest request_;
   Done done_;
   CURL* easy_ = nullptr;
   curl_slist* headers_ = nullptr;
@@ -241,7 +242,7 @@ class Transfers::Transfer {
   size_t header_bytes_ = 0;
   bool is_checked_ = false;
   absl::Status wrong_;
-  HttpAnswer answer_;
+  TransferAnswer answer_;
 };
 
 Transfers::Transfers(const Options& options)
@@ -266,7 +267,7 @@ Transfers::~Transfers() {
   ::curl_multi_cleanup(multi_->handle);
 }
 
-void Transfers::Start(HttpRequest request, Done done) {
+void Transfers::Start(TransferRequest request, Done done) {
   PENSTOCK_CHECK(!request.range || request.range->bytes > 0);
   auto transfer = std::make_unique<Transfer>(std::move(request), std::move(done));
   {
@@ -280,13 +281,13 @@ void Transfers::Start(HttpRequest request, Done done) {
   ::curl_multi_wakeup(multi_->handle);
 }
 
-HttpAnswer Transfers::Perform(HttpRequest request) {
+TransferAnswer Transfers::Perform(TransferRequest request) {
   struct {
     base::Mutex mutex;
     base::CondVar ended;
-    std::optional<HttpAnswer> answer;
+    std::optional<TransferAnswer> answer;
   } waiting;
-  Start(std::move(request), [&waiting](HttpAnswer answer) {
+  Start(std::move(request), [&waiting](TransferAnswer answer) {
     const base::MutexLock lock(waiting.mutex);
     waiting.answer = std::move(answer);
     waiting.ended.NotifyAll();

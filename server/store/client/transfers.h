@@ -29,7 +29,7 @@ class Transfers {
     base::Duration connect_timeout = std::chrono::seconds(10);
     base::Duration stall_timeout = std::chrono::seconds(20);  // without a byte
   };
-  using Done = std::function<void(HttpAnswer)>;
+  using Done = std::function<void(TransferAnswer)>;
 
   explicit Transfers(const Options& options);
   // Ends all transfers with Cancelled.
@@ -38,9 +38,9 @@ class Transfers {
   Transfers& operator=(const Transfers&) = delete;
 
   // Calls `done` once, even if the transfer cannot begin.
-  void Start(HttpRequest request, Done done);
+  void Start(TransferRequest request, Done done);
   // Waits for the answer. **Requires**: not on the transfers' thread.
-  HttpAnswer Perform(HttpRequest request);
+  TransferAnswer Perform(TransferRequest request);
 
   struct Counts {
     uint64_t requests = 0, bytes = 0;  // of answers that succeeded, as far as they got

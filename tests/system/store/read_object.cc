@@ -1,7 +1,7 @@
 // Reads objects for store_test.py: read_object [NAME=VALUE]... stat URL
 //                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
 //                                  THREADS]
-// NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. Credentials are those
+// NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. StoreKeys are those
 // of the environment. Prints the status, then for stat "BYTES ETAG", for read the bytes in
 // hexadecimal (of the last of several), and the retries.
 #include <cstdio>
@@ -42,7 +42,7 @@ int Say(const absl::Status& status) {
 }
 
 int Run(std::map<std::string, std::string> options, const std::vector<std::string>& words) {
-  const auto credentials = FindCredentials(OwnEnvironment());
+  const auto credentials = FindStoreKeys(OwnEnvironment());
   if (!credentials.ok()) return Say(credentials.status());
   Transfers::Options transfer_options;
   transfer_options.ca_file = options["ca"];

@@ -16,10 +16,10 @@ class StoreCredentialsTest : public ::testing::Test {
 };
 
 TEST_F(StoreCredentialsTest, VariablesComeFirst) {
-  const auto found = *FindCredentials({{"AWS_ACCESS_KEY_ID", "id"},
-                                       {"AWS_SECRET_ACCESS_KEY", "secret"},
-                                       {"AWS_SESSION_TOKEN", "token"},
-                                       {"AWS_PROFILE", "other"}});
+  const auto found = *FindStoreKeys({{"AWS_ACCESS_KEY_ID", "id"},
+                                     {"AWS_SECRET_ACCESS_KEY", "secret"},
+                                     {"AWS_SESSION_TOKEN", "token"},
+                                     {"AWS_PROFILE", "other"}});
   EXPECT_EQ(found->key_id, "id");
   EXPECT_EQ(found->secret, "secret");
   EXPECT_EQ(found->token, "token");
@@ -31,20 +31,20 @@ TEST_F(StoreCredentialsTest, ThenTheProfileOfTheFile) {
                 "# mine\n[default]\naws_access_key_id = a\naws_secret_access_key=b=c\n"
                 "[other]\nAWS_ACCESS_KEY_ID=d\naws_secret_access_key = e\n");
   const std::string home = folder_.At("");
-  const auto first = *FindCredentials({{"HOME", home}});
+  const auto first = *FindStoreKeys({{"HOME", home}});
   EXPECT_EQ(first->key_id + first->secret, "ab=c");
-  const auto other = *FindCredentials({{"HOME", home}, {"AWS_PROFILE", "other"}});
+  const auto other = *FindStoreKeys({{"HOME", home}, {"AWS_PROFILE", "other"}});
   EXPECT_EQ(other->key_id + other->secret, "de");
   EXPECT_THAT(
-      std::string(FindCredentials({{"HOME", home}, {"AWS_PROFILE", "none"}}).status().message()),
+      std::string(FindStoreKeys({{"HOME", home}, {"AWS_PROFILE", "none"}}).status().message()),
       HasSubstr("no aws_access_key_id in the profile 'none'"));
 }
 
 TEST_F(StoreCredentialsTest, WithoutAnyRequestsAreAnonymous) {
-  EXPECT_EQ(*FindCredentials({}), nullptr);
-  EXPECT_EQ(*FindCredentials({{"HOME", folder_.At("")}}), nullptr);
+  EXPECT_EQ(*FindStoreKeys({}), nullptr);
+  EXPECT_EQ(*FindStoreKeys({{"HOME", folder_.At("")}}), nullptr);
   EXPECT_TRUE(absl::IsFailedPrecondition(
-      FindCredentials({{"HOME", folder_.At("")}, {"AWS_PROFILE", "x"}}).status()));
+      FindStoreKeys({{"HOME", folder_.At("")}, {"AWS_PROFILE", "x"}}).status()));
 }
 
 TEST_F(StoreCredentialsTest, AProfileIsASectionOfEitherName) {

@@ -13,9 +13,9 @@ using ::testing::Pair;
 
 Address At(const std::string& url) { return ParseAddress(url).value(); }
 
-HttpAnswer Answer(int code, std::vector<std::pair<std::string, std::string>> headers = {},
-                  std::string body = "") {
-  HttpAnswer answer;
+TransferAnswer Answer(int code, std::vector<std::pair<std::string, std::string>> headers = {},
+                      std::string body = "") {
+  TransferAnswer answer;
   answer.code = code;
   answer.headers = std::move(headers);
   answer.body = std::move(body);
@@ -38,7 +38,7 @@ TEST(StoreRequestTest, UrlsAreThoseOfTheStore) {
 }
 
 TEST(StoreRequestTest, CredentialsGoToBucketsAlone) {
-  const auto keys = std::make_shared<Credentials>(Credentials{.key_id = "id", .secret = "s"});
+  const auto keys = std::make_shared<StoreKeys>(StoreKeys{.key_id = "id", .secret = "s"});
   EXPECT_NE(ToStatRequest(At("s3://bucket/x"), {.credentials = keys}).sign_with, nullptr);
   EXPECT_EQ(ToStatRequest(At("https://host/x"), {.credentials = keys}).sign_with, nullptr);
 }
@@ -79,7 +79,7 @@ TEST(StoreRequestTest, AnotherVersionIsNoticedThoughTheServerIgnoredTheCondition
   EXPECT_TRUE(CheckVersion(Answer(206), version, At("s3://bucket/x")).ok());
   EXPECT_TRUE(absl::IsDataLoss(
       CheckVersion(Answer(206, {{"etag", "\"f\""}}), version, At("s3://bucket/x"))));
-  HttpAnswer longer = Answer(206);
+  TransferAnswer longer = Answer(206);
   longer.total_bytes = 11;
   EXPECT_TRUE(absl::IsDataLoss(CheckVersion(longer, version, At("s3://bucket/x"))));
 }
