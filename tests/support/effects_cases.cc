@@ -47,9 +47,8 @@ bool In(const PixelBox& box, uint32_t x, uint32_t y) {
 }
 
 void PutRounded(Type type, float value, std::byte* out) {
-  const auto byte = static_cast<uint8_t>(value);
+  if (type == Type::kUInt8) *out = static_cast<std::byte>(value);
   if (type == Type::kFloat32) std::memcpy(out, &value, 4);
-  if (type == Type::kUInt8) std::memcpy(out, &byte, 1);
   if (type == Type::kFloat32 || type == Type::kUInt8) return;
   const uint16_t half = type == Type::kFloat16 ? ToHalf(value) : ToBFloat16(value);
   std::memcpy(out, &half, 2);
