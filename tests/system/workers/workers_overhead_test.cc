@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/sandbox/sandbox.h"
 #include "server/decode/decoder.h"
 #include "tests/support/rounds.h"
 #include "tests/system/workers/rig.h"
@@ -48,6 +49,7 @@ double Workers(Rig& rig) {
 }
 
 TEST(OverheadTest, WorkersReachMostOfBareLoops) {
+  if (sandbox::kIsInstrumented) GTEST_SKIP() << "sanitizers multiply processor time";
   std::vector<std::vector<std::byte>> files;
   for (int i = 0; i < 16; ++i) files.push_back(MakeJpeg(500, 375, i));
   MemoryDataset dataset(std::move(files));
