@@ -24,7 +24,7 @@ class GpuTest : public ::testing::Test {
  protected:
   GpuTest() { StartGpu({.max_bytes = 16 * kMiB}); }
 
-  void StartGpu(Gpu::Options options) {
+  void StartGpu(const Gpu::Options& options) {
     auto copier = std::make_unique<FakeCopier>();
     copier_ = copier.get();
     gpu_ = std::make_unique<Gpu>(cuda::Uuid{{1, 2, 3}}, options, std::move(copier),
