@@ -269,15 +269,14 @@ Transfers::~Transfers() {
 
 void Transfers::Start(TransferRequest request, Done done) {
   PENSTOCK_CHECK(!request.range || request.range->bytes > 0);
-  auto transfer = std::make_unique<Transfer>(std::move(request), std::move(done));
+  std::unique_ptr<Transfer> refused;
   {
+    auto transfer = std::make_unique<Transfer>(std::move(request), std::move(done));
     const base::MutexLock lock(mutex_);
-    if (!stopping_) {
-      ++under_way_;
-      given_.push_back(std::move(transfer));
-    }
+    (stopping_ ? refused : given_.emplace_back()) = std::move(transfer);
+    if (refused == nullptr) ++under_way_;
   }
-  if (transfer != nullptr) return transfer->EndWith(Ending());
+  if (refused != nullptr) return refused->EndWith(Ending());
   ::curl_multi_wakeup(multi_->handle);
 }
 
