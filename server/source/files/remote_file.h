@@ -1,4 +1,4 @@
-// Files in object stores, as datasets see them. server/store implements them.
+// Files in object stores, as datasets see them. Whoever opens a dataset passes them in.
 #pragma once
 
 #include <cstdint>
