@@ -18,8 +18,10 @@ constexpr size_t kLongestUrl = 4096;
 constexpr size_t kLongestKey = 1024;  // of S3
 
 absl::Status Wrong(absl::string_view url, absl::string_view why) {
-  // The text is not shown whole, because a password may be the reason.
-  const absl::string_view shown = url.substr(0, std::min<size_t>(url.find('@'), 200));
+  // Neither a query nor what may be a password is shown.
+  const bool may_have_password = absl::StrContains(url, '@');
+  const size_t end = may_have_password ? url.find("://") : url.find('?');
+  const absl::string_view shown = url.substr(0, std::min<size_t>(end, 200));
   return absl::InvalidArgumentError(
       absl::StrCat("'", absl::CHexEscape(shown), shown.size() < url.size() ? "…" : "", "' ", why));
 }

@@ -1,6 +1,5 @@
 #include "server/store/client/credentials.h"
 
-#include <cerrno>
 #include <fstream>
 #include <sstream>
 
@@ -74,6 +73,9 @@ absl::StatusOr<std::shared_ptr<const StoreKeys>> FindStoreKeys(const Environment
                   .secret = secret,
                   .token = Get(environment, "AWS_SESSION_TOKEN"),
                   .from = "AWS_ACCESS_KEY_ID"});
+  if (id.empty() != secret.empty())
+    return absl::FailedPreconditionError(
+        "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY one is set; set both, or neither");
   const std::string profile = Get(environment, "AWS_PROFILE");
   std::string path = Get(environment, "AWS_SHARED_CREDENTIALS_FILE");
   const bool is_asked_for = !profile.empty() || !path.empty();

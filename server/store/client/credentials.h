@@ -22,8 +22,8 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 // The first of: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN); the profile
 // AWS_PROFILE (or `default`) in AWS_SHARED_CREDENTIALS_FILE (or ~/.aws/credentials). Null: there
 // are none, so requests are anonymous. Reads files.
-// **Errors**: FailedPrecondition if a profile was named and is not there, or lacks a key, or if the
-// file cannot be read.
+// **Errors**: FailedPrecondition if one of the two keys is missing, if a profile was named and is
+// not there, or lacks a key, or if the file cannot be read.
 absl::StatusOr<std::shared_ptr<const StoreKeys>> FindStoreKeys(const Environment& environment);
 
 // The keys of one section of a file such as ~/.aws/credentials; of `[profile NAME]`, too. Pure.

@@ -66,6 +66,7 @@ TransferAnswer ObjectStore::Perform(const Address& address, const Make& make) {
 
 StoreAccess ObjectStore::AccessTo(const Address& address) const {
   StoreAccess access = address.scheme == Scheme::kGs ? options_.gs : options_.s3;
+  if (address.scheme != Scheme::kS3) return access;
   const base::MutexLock lock(mutex_);
   if (const auto region = regions_.find(address.place); region != regions_.end())
     access.region = region->second;

@@ -109,19 +109,6 @@ TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
   return request;
 }
 
-TransferRequest ToListRequest(const Address& folder, const StoreAccess& access,
-                              const std::string& token) {
-  // Signatures need the parameters in the order of their names, and all values encoded.
-  std::string query;
-  if (!token.empty()) absl::StrAppend(&query, "continuation-token=", PercentEncode(token), "&");
-  absl::StrAppend(&query,
-                  "delimiter=%2F&encoding-type=url&list-type=2&prefix=", PercentEncode(folder.key));
-  TransferRequest request =
-      MakeRequest(folder, access, absl::StrCat(BucketUrl(folder, access), "/?", query));
-  request.most_body = uint64_t{8} << 20;  // a thousand entries
-  return request;
-}
-
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address) {
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   ObjectVersion version;
@@ -130,7 +117,6 @@ absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Addr
         absl::StrCat("'", ToText(address), "': the store does not tell its size"));
   version.etag = std::string(answer.Header("etag"));
   version.modified = std::string(answer.Header("last-modified"));
-  version.generation = std::string(answer.Header("x-goog-generation"));
   if (const time_t time = ::curl_getdate(version.modified.c_str(), nullptr); time > 0)
     version.modified_ns = int64_t{time} * 1'000'000'000;
   return version;
@@ -138,14 +124,19 @@ absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Addr
 
 absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& version,
                           const Address& address) {
-  const absl::string_view etag = answer.Header("etag");
-  const bool is_other_etag = !etag.empty() && !version.etag.empty() && etag != version.etag;
-  const bool is_other_size = answer.total_bytes != 0 && answer.total_bytes != version.bytes;
-  if (!is_other_etag && !is_other_size) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      "'", ToText(address), "' has changed since it was indexed: ",
-      is_other_size ? absl::StrCat("its size was ", version.bytes, " and is ", answer.total_bytes)
-                    : "its ETag is another one"));
+  const auto changed = [&](auto... how) {
+    return absl::DataLossError(
+        absl::StrCat("'", ToText(address), "' has changed since it was indexed: ", how...));
+  };
+  if (answer.total_bytes != 0 && answer.total_bytes != version.bytes)
+    return changed("its size was ", version.bytes, " and is ", answer.total_bytes);
+  const bool has_etag = !version.etag.empty();
+  const absl::string_view mark = answer.Header(has_etag ? "etag" : "last-modified");
+  if (mark == (has_etag ? version.etag : version.modified)) return absl::OkStatus();
+  if (!mark.empty()) return changed(has_etag ? "its ETag" : "its time", " is another one");
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", ToText(address), "': the server does not say which version it sends, so a ",
+                   "change could not be noticed; serve it by one that does"));
 }
 
 absl::Status ToStatus(const TransferAnswer& answer, const Address& address) {

@@ -25,14 +25,13 @@ struct StoreAccess {
   std::shared_ptr<const StoreKeys> credentials = {};  // null: requests are anonymous
 };
 
-// One version of an object.
+// One version of an object, and what tells it from others.
 struct ObjectVersion {
   uint64_t bytes = 0;
-  std::string etag = {};        // with its quotes; empty: the store gives none
-  std::string modified = {};    // Last-Modified, as it came
-  int64_t modified_ns = 0;      // 0: unknown
-  std::string generation = {};  // Google's number; empty: there is none
-  bool is_pinned() const { return !etag.empty() || !generation.empty() || !modified.empty(); }
+  std::string etag = {};      // with its quotes; empty: the store gives none
+  std::string modified = {};  // Last-Modified, as it came
+  int64_t modified_ns = 0;    // 0: unknown
+  bool is_pinned() const { return !etag.empty() || !modified.empty(); }
 };
 
 // The URL of the object, percent-encoded.
@@ -42,15 +41,13 @@ TransferRequest ToStatRequest(const Address& address, const StoreAccess& access)
 // Asks for a range of that version, and no other: the store answers 412 if there is another one.
 TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
                               const ObjectVersion& version, const TransferRange& range);
-// Asks for a page of the objects below a folder, of s3:// or gs://. `token`: of the page before;
-// empty: the first.
-TransferRequest ToListRequest(const Address& folder, const StoreAccess& access,
-                              const std::string& token);
 
 // The version that an answer to a stat speaks of. **Errors**: those of ToStatus; DataLoss if its
 // size is missing.
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address);
-// Whether the answer to a read is of that version, as far as it says. Some servers ignore If-Match.
+// Whether the answer to a read is of that version. Some servers ignore If-Match, so the answer must
+// say so itself. **Errors**: DataLoss: it is of another version; FailedPrecondition: it doesn't
+// say.
 absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& version,
                           const Address& address);
 // What an answer means, with the object's URL. Ok if it is a success. **Errors**: Unavailable: try

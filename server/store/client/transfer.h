@@ -49,7 +49,6 @@ struct TransferAnswer {
   std::string body = {};     // of an answer that is no success: its first 16 KiB
   uint64_t bytes = 0;        // that reached the sink or the body of a success
   uint64_t total_bytes = 0;  // of the object, if a range was asked for
-  base::Duration first_byte{}, whole{};
 
   bool ok() const { return status.ok() && code >= 200 && code < 300; }
   // The header's value; empty if there is none. `name` is in lower case.

@@ -89,14 +89,12 @@ class Transfers::Transfer {
     Sign();
     for (const auto& [name, value] : request_.headers) AddHeader(name, value);
     set(CURLOPT_HTTPHEADER, headers_);
-    begun_ = base::Now();
     return easy_;
   }
 
   void End(CURLcode code) {
     ::curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
     answer_.code = static_cast<int>(code_);
-    answer_.whole = base::Now() - begun_;
     answer_.status = wrong_.ok() ? MakeStatus(code) : wrong_;
     if (answer_.status.ok()) answer_.status = CheckWhole();
     Answer();
@@ -154,7 +152,6 @@ class Transfers::Transfer {
     if (!is_checked_) {
       is_checked_ = true;
       ::curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
-      answer_.first_byte = base::Now() - begun_;
       wrong_ = CheckRange();
       if (!wrong_.ok()) return false;
     }
@@ -237,7 +234,6 @@ class Transfers::Transfer {
   CURL* easy_ = nullptr;
   curl_slist* headers_ = nullptr;
   std::string range_;
-  base::TimePoint begun_;
   long code_ = 0;
   size_t header_bytes_ = 0;
   bool is_checked_ = false;

@@ -26,6 +26,11 @@ TEST_F(StoreCredentialsTest, VariablesComeFirst) {
   EXPECT_EQ(found->from, "AWS_ACCESS_KEY_ID");
 }
 
+TEST_F(StoreCredentialsTest, OneKeyOfTwoIsAMistake) {
+  for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"})
+    EXPECT_TRUE(absl::IsFailedPrecondition(FindStoreKeys({{name, "x"}}).status())) << name;
+}
+
 TEST_F(StoreCredentialsTest, ThenTheProfileOfTheFile) {
   folder_.Write(".aws/credentials",
                 "# mine\n[default]\naws_access_key_id = a\naws_secret_access_key=b=c\n"

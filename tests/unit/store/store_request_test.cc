@@ -55,12 +55,6 @@ TEST(StoreRequestTest, AReadIsOfOneVersion) {
               Contains(Pair("Accept-Encoding", "gzip")));
 }
 
-TEST(StoreRequestTest, AListingsParametersAreSortedAndEncoded) {
-  EXPECT_EQ(ToListRequest(At("s3://bucket/a b/"), {.endpoint = "http://h"}, "x/+=").url,
-            "http://h/bucket/?continuation-token=x%2F%2B%3D&delimiter=%2F&encoding-type=url"
-            "&list-type=2&prefix=a%20b%2F");
-}
-
 TEST(StoreRequestTest, AVersionIsWhatTheAnswerSays) {
   const auto version = ToVersion(Answer(200, {{"content-length", "123"},
                                               {"etag", "\"e\""},
@@ -76,12 +70,22 @@ TEST(StoreRequestTest, AVersionIsWhatTheAnswerSays) {
 TEST(StoreRequestTest, AnotherVersionIsNoticedThoughTheServerIgnoredTheCondition) {
   const ObjectVersion version = {.bytes = 10, .etag = "\"e\""};
   EXPECT_TRUE(CheckVersion(Answer(206, {{"etag", "\"e\""}}), version, At("s3://bucket/x")).ok());
-  EXPECT_TRUE(CheckVersion(Answer(206), version, At("s3://bucket/x")).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(CheckVersion(Answer(206), version, At("s3://bucket/x"))));
   EXPECT_TRUE(absl::IsDataLoss(
       CheckVersion(Answer(206, {{"etag", "\"f\""}}), version, At("s3://bucket/x"))));
-  TransferAnswer longer = Answer(206);
+  TransferAnswer longer = Answer(206, {{"etag", "\"e\""}});
   longer.total_bytes = 11;
   EXPECT_TRUE(absl::IsDataLoss(CheckVersion(longer, version, At("s3://bucket/x"))));
+}
+
+TEST(StoreRequestTest, WithoutAnETagTheTimeTellsVersionsApart) {
+  const ObjectVersion version = {.bytes = 10, .modified = "then"};
+  const auto check = [&](const std::string& time) {
+    return CheckVersion(Answer(206, {{"last-modified", time}}), version, At("https://host/x"));
+  };
+  EXPECT_TRUE(check("then").ok());
+  EXPECT_TRUE(absl::IsDataLoss(check("now")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(check("")));
 }
 
 TEST(StoreRequestTest, AnswersMeanWhatStoresMeanByThem) {
