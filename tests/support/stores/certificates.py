@@ -1,6 +1,7 @@
 """Makes a certificate authority and a certificate for 127.0.0.1 and localhost, with openssl."""
 import os
 import pathlib
+import ssl
 import subprocess
 
 from . import processes
@@ -33,3 +34,12 @@ class Certificate:
         text = (folder / "certificate.pem").read_text() + pathlib.Path(self.key).read_text()
         pathlib.Path(self.server).write_text(text)
         os.chmod(self.server, 0o600)
+
+
+def load_context(server):
+    """What a server needs to speak TLS with the file `server` of a Certificate; None without one."""
+    if not server:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(server)
+    return context

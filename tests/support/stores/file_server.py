@@ -9,12 +9,10 @@ import argparse
 import json
 import os
 import re
-import resource
 import socket
-import ssl
 import threading
 
-from . import control, counters, loop, objects, s3_dialect, sigv4, wire
+from . import certificates, control, counters, loop, objects, processes, s3_dialect, sigv4, wire
 
 _XML = {"Content-Type": "application/xml"}
 _DATE = "Mon, 01 Jan 2024 00:00:00 GMT"
@@ -255,12 +253,8 @@ def main(arguments):
     parser.add_argument("--public", action="append", default=[], help="bucket open to anyone")
     parser.add_argument("--certificate", help="PEM file with certificate and key: use TLS")
     options = parser.parse_args(arguments)
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    context = None
-    if options.certificate:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(options.certificate)
+    processes.take_all_descriptors()
+    context = certificates.load_context(options.certificate)
     checker = None
     if options.key:
         checker = sigv4.Checker(options.key, options.secret, options.region, options.token)

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import shutil
 import socket
 import subprocess
@@ -29,6 +30,12 @@ def find_program(name):
     if not found:
         raise Missing(f"{name} is not installed; run tests/python/venv.sh")
     return found
+
+
+def take_all_descriptors():
+    """Lets this process open as many files as it may."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def free_port():

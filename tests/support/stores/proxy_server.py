@@ -2,13 +2,11 @@
 has one of its own to the store."""
 import argparse
 import json
-import resource
 import socket
-import ssl
 import threading
 import time
 
-from . import control, counters, exchange, faults, loop, wire
+from . import certificates, control, counters, exchange, faults, loop, processes, wire
 
 CONNECT_S = 5
 REOPEN_S = 10
@@ -134,12 +132,8 @@ def main(arguments):
     parser.add_argument("--seed", type=int, default=1, help="of the choice of requests")
     options = parser.parse_args(arguments)
     host, _, port = options.to.rpartition(":")
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    context = None
-    if options.certificate:
-        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(options.certificate)
+    processes.take_all_descriptors()
+    context = certificates.load_context(options.certificate)
     proxy = Proxy((host, int(port)), context, options.seed)
     print(json.dumps({"port": proxy.port, "control": control.serve(proxy.actions())}), flush=True)
     proxy.run()

@@ -158,6 +158,39 @@ class PinnedTest(StoreCase):
         self.assertGreaterEqual(self.proxy.counts()["most_under_way"], 32)
 
 
+class AnswersTest(StoreCase):
+    def test_headers_without_end_are_refused(self):
+        self.proxy.add("answer", status=200, headers={"x-large": "x" * 70_000})
+        [status] = self.call("stat", "s3://names/plain", through=self.proxy, tries=1)
+        self.assertIn("UNAVAILABLE: 's3://names/plain': the answer's headers have more than 64 KiB", status)
+
+    def test_a_redirect_is_not_followed(self):
+        self.proxy.add("answer", status=302, headers={"Location": f"{self.store.endpoint}/open/public"})
+        [status] = self.call("stat", f"{self.proxy.endpoint}/open/public")
+        self.assertIn("FAILED_PRECONDITION", status)
+        self.assertIn("the store answered 302", status)
+
+    def test_a_server_that_names_no_version_is_refused(self):
+        self.proxy.add("answer", status=200, headers={"Content-Length": "5"}, method="HEAD")
+        [status] = self.call("stat", f"{self.proxy.endpoint}/open/public")
+        self.assertIn("neither an ETag nor Last-Modified", status)
+
+
+class ElsewhereTest(unittest.TestCase):
+    def test_a_bucket_in_another_region_is_found_there(self):
+        with servers.FileStore(region="eu-west-1", token="token") as store, \
+                fault_proxy.FaultProxy(store.address) as proxy:
+            store.put("names", "plain", b"plain")
+            keys = {"AWS_ACCESS_KEY_ID": store.key, "AWS_SECRET_ACCESS_KEY": store.secret,
+                    "AWS_SESSION_TOKEN": "token"}
+            words = (f"endpoint={proxy.endpoint}", "tries=1", "read", "s3://names/plain", 0, 5)
+            self.assertIn("FAILED_PRECONDITION", run(*words, environment=keys)[0])
+            proxy.add("answer", status=400, headers={"x-amz-bucket-region": "eu-west-1"}, count=1)
+            self.assertEqual(run(*words, environment=keys)[:2], ["OK", b"plain".hex()])
+            [status] = run(*words, environment={**keys, "AWS_SESSION_TOKEN": "other"})
+            self.assertNotIn("OK", status)
+
+
 class TlsTest(unittest.TestCase):
     def test_certificates_are_verified(self):
         with servers.FileStore(tls=True, s3=False) as store:
