@@ -97,7 +97,7 @@ std::string ChunkDecoder::Objection(const JpegRow& row) {
 }
 
 absl::Status ChunkDecoder::Copy(const uint8_t* pixels, uint8_t* into, uint64_t bytes) {
-  return device_->Copy(into, pixels, bytes);
+  return device_->CopyIn(into, reinterpret_cast<const std::byte*>(pixels), bytes);
 }
 
 absl::StatusOr<ChunkResult> ChunkDecoder::Decode(std::span<const ChunkRow> rows) {

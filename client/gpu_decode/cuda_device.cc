@@ -61,14 +61,8 @@ class CudaDecodeDevice final : public DecodeDevice {
     pinned_.erase(memory);
   }
 
-  absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
-    return cuda::CopyToDevice(static_cast<std::byte*>(device), pinned, bytes, stream_);
-  }
-
-  absl::Status Copy(void* device, const void* from, size_t bytes) override {
-    PENSTOCK_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(device, from, bytes, cudaMemcpyDefault, Stream()),
-                                  "copying a row");
-    return absl::OkStatus();
+  absl::Status CopyIn(void* device, const std::byte* host, size_t bytes) override {
+    return cuda::CopyToDevice(static_cast<std::byte*>(device), host, bytes, stream_);
   }
 
   absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {

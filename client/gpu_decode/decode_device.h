@@ -27,9 +27,7 @@ class DecodeDevice {
   virtual void ReleasePinned(void* memory) = 0;
 
   // Each enqueues.
-  virtual absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) = 0;
-  // From memory of either kind that is registered or the device's own.
-  virtual absl::Status Copy(void* device, const void* from, size_t bytes) = 0;
+  virtual absl::Status CopyIn(void* device, const std::byte* host, size_t bytes) = 0;
   virtual absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) = 0;
   virtual absl::Status Clear(void* device, size_t bytes) = 0;  // to zero
   virtual absl::Status MakeRows(const KernelLaunch& launch) = 0;

@@ -1,6 +1,7 @@
 #include "client/gpu_decode/nvjpeg_decoder.h"
 
 #include "client/gpu_decode/filler.h"
+#include "common/cuda/registration.h"
 
 namespace penstock::gpu_decode {
 namespace {
@@ -114,6 +115,9 @@ absl::Status NvjpegDecoder::Prepare(size_t images) {
 }
 
 void NvjpegDecoder::Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch) {
+  // nvJPEG copies a file to the GPU by one call, which CUDA refuses across the border.
+  if (cuda::ToRegistrationBorder(file.data(), file.size()) < file.size())
+    file = across_.emplace_back(file.begin(), file.end());
   data_.push_back(Bytes(file));
   bytes_.push_back(file.size());
   images_.push_back({.channel = {pixels}, .pitch = {pitch}});
@@ -125,6 +129,7 @@ absl::Status NvjpegDecoder::Decode(std::span<const DecodeItem> items) {
   data_.clear();
   bytes_.clear();
   images_.clear();
+  across_.clear();
   for (const DecodeItem& item : items) Add(item.file, item.pixels, item.pitch);
   while (images_.size() < images) Add(std::as_bytes(std::span(kFillerFile)), filler_, kFillerPitch);
   return Check(library_.calls.decode_batched(handle_, state_, data_.data(), bytes_.data(),

@@ -71,6 +71,7 @@ class NvjpegDecoder {
   std::vector<const unsigned char*> data_;
   std::vector<size_t> bytes_;
   std::vector<nvjpeg::Image> images_;
+  std::vector<std::vector<std::byte>> across_;  // copies of files that span two registered pieces
 };
 
 }  // namespace penstock::gpu_decode

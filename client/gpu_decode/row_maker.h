@@ -40,8 +40,8 @@ struct JpegRow {
 
 // A row to make: `pixels`, unless that is null, else `jpeg`.
 struct RowInput {
-  // A finished row (uint8, height × width × 3) in memory that the device can read: pinned host
-  // memory, or the device's own. It stays valid until the stream has made the row.
+  // A finished row (uint8, height × width × 3) in host memory, fastest if it is pinned. It stays
+  // valid until MakeRows returns.
   const uint8_t* pixels = nullptr;
   JpegRow jpeg = {};
 };

@@ -29,7 +29,6 @@ DeviceScope::DeviceScope(int) : status_(Absent()) {}
 DeviceScope::~DeviceScope() = default;
 
 absl::StatusOr<Stream> Stream::Make(StreamPriority) { return Absent(); }
-absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte>) { return Absent(); }
 Stream::~Stream() = default;
 
 absl::StatusOr<Event> Event::Make(Waiting) { return Absent(); }

@@ -24,22 +24,4 @@ bool Reaches(const void* pointer, int ordinal) {
   }
 }
 
-absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) {
-  const auto view_of = [](const std::byte* at) -> const std::byte* {
-    cudaPointerAttributes attributes = {};
-    if (const cudaError_t error = cudaPointerGetAttributes(&attributes, at); error != cudaSuccess) {
-      Ignore(error);
-      return nullptr;
-    }
-    return attributes.type == cudaMemoryTypeHost
-               ? static_cast<const std::byte*>(attributes.devicePointer)
-               : nullptr;
-  };
-  const std::byte* const first = view_of(registered.data());
-  const std::byte* const last = view_of(registered.data() + registered.size() - 1);
-  if (first == nullptr || last != first + registered.size() - 1)
-    return absl::InvalidArgumentError("the GPU cannot read this host memory in one piece");
-  return first;
-}
-
 }  // namespace penstock::cuda

@@ -27,8 +27,7 @@ resample::Axis ToAxis(const shm::RowAxis& axis) {
 
 }  // namespace
 
-absl::StatusOr<gpu_decode::RowInput> ReadPlace(std::span<const std::byte> place, const Shape& row,
-                                               const uint8_t* device_place) {
+absl::StatusOr<gpu_decode::RowInput> ReadPlace(std::span<const std::byte> place, const Shape& row) {
   shm::RowNote note;
   if (place.size() < sizeof note) return WrongPlace("too small");
   const uint64_t room = place.size() - sizeof note;
@@ -37,7 +36,8 @@ absl::StatusOr<gpu_decode::RowInput> ReadPlace(std::span<const std::byte> place,
   if (note.bytes == 0 || note.bytes > room)
     return WrongPlace(absl::StrCat("got ", note.bytes, " bytes, expected at most ", room));
   if (note.holds == shm::RowHolds::kPixels) {
-    if (note.bytes == row_bytes) return gpu_decode::RowInput{.pixels = device_place};
+    if (note.bytes == row_bytes)
+      return gpu_decode::RowInput{.pixels = reinterpret_cast<const uint8_t*>(place.data())};
     return WrongPlace(absl::StrCat("got ", note.bytes, " bytes of pixels, expected ", row_bytes));
   }
   if (note.holds != shm::RowHolds::kJpeg)

@@ -11,9 +11,8 @@
 
 namespace penstock::client {
 
-// `row`: the size of the row to be made. `device_place`: where the device reads the place.
-// **Errors**: Internal names the wrong number.
-absl::StatusOr<gpu_decode::RowInput> ReadPlace(std::span<const std::byte> place, const Shape& row,
-                                               const uint8_t* device_place);
+// `row`: the size of the row to be made. What is returned refers to the place. **Errors**: Internal
+// names the wrong number.
+absl::StatusOr<gpu_decode::RowInput> ReadPlace(std::span<const std::byte> place, const Shape& row);
 
 }  // namespace penstock::client

@@ -175,11 +175,6 @@ class CudaGpu final : public Gpu {
     PENSTOCK_RETURN_IF_ERROR(scope.status());
     return CudaRows::Make(device_.ordinal, nvjpeg);
   }
-  absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) override {
-    const cuda::DeviceScope scope(device_.ordinal);
-    PENSTOCK_RETURN_IF_ERROR(scope.status());
-    return cuda::DeviceView(registered);
-  }
 
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) override {
     return Here([&]() -> absl::Status {

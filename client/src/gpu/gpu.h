@@ -104,8 +104,6 @@ class Gpu {
 
   // On a stream of its own. `nvjpeg`: the library's path; empty: as the loader finds it.
   virtual absl::StatusOr<std::unique_ptr<Rows>> MakeRows(const std::string& nvjpeg) = 0;
-  // Where the device reads registered host memory.
-  virtual absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) = 0;
 
   // Copies on a stream of its own, and waits.
   virtual absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) = 0;

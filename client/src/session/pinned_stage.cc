@@ -116,14 +116,11 @@ absl::Status PinnedStage::MakeRows(Place& place, const std::byte* slot) {
   const Grant& grant = attachment_->grant();
   const Shape& shape = place.taken.view.shape;
   const std::span<const std::byte> places(slot, shape.rows * grant.place_bytes);
-  PENSTOCK_ASSIGN_OR_RETURN(const std::byte* device_places, gpu()->DeviceView(places));
-  const auto* const device_pixels = reinterpret_cast<const uint8_t*>(device_places);
   std::vector<gpu_decode::RowInput> inputs;
   for (uint32_t row = 0; row < shape.rows; ++row) {
     const uint64_t offset = row * grant.place_bytes;
-    PENSTOCK_ASSIGN_OR_RETURN(
-        gpu_decode::RowInput input,
-        ReadPlace(places.subspan(offset, grant.place_bytes), shape, device_pixels + offset));
+    PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowInput input,
+                              ReadPlace(places.subspan(offset, grant.place_bytes), shape));
     inputs.push_back(std::move(input));
   }
   PENSTOCK_ASSIGN_OR_RETURN(

@@ -10,9 +10,11 @@
 #include <random>
 
 #include "common/cuda/memory_info.h"
+#include "common/cuda/registration.h"
 #include "common/shm/row_note.h"
 #include "server/decode/decoder.h"
 #include "tests/gpu/decode/decoding.h"
+#include "tests/support/gpu_decode/across_border.h"
 
 namespace penstock::gpu_decode {
 namespace {
@@ -170,6 +172,23 @@ TEST_F(OutcomesTest, DamagedFilesCostNoOtherImageAndThoseGivenShowNoOthersPixels
   std::printf("\ncalls %lu, failed %lu, unwritten images %lu, device memory at most %.0f MiB\n",
               counts.calls, counts.failed_calls, counts.unwritten_images,
               static_cast<double>(decoding_->maker().most_bytes_in_use()) / (1 << 20));
+}
+
+// As places of the pool lie now and then. Once as a file, once as a row of pixels.
+TEST_F(OutcomesTest, RowsOfMemoryInTwoRegisteredPiecesAreMade) {
+  testing::AcrossBorder memory;
+  const auto registered = gpu::Must(cuda::Registration::Make(
+      memory.data(), testing::AcrossBorder::kBytes, cuda::Registration::HostAccess::kReadWrite));
+  RowInput file = {.jpeg = Thumbnail(intact_[3], kSide)};
+  file.jpeg.file = memory.Put(file.jpeg.file);
+  EXPECT_EQ(decoding_->Make({&file, 1}, kSide, kSide)[0].result, RowResult::kOk);
+  EXPECT_EQ(decoding_->Row(0), wanted_[3]);
+  EXPECT_EQ(decoding_->maker().counts().failed_calls, 0u);
+
+  const auto pixels = memory.Put(std::as_bytes(std::span(wanted_[5])));
+  const RowInput finished = {.pixels = reinterpret_cast<const uint8_t*>(pixels.data())};
+  EXPECT_EQ(decoding_->Make({&finished, 1}, kSide, kSide)[0].result, RowResult::kOk);
+  EXPECT_EQ(decoding_->Row(0), wanted_[5]);
 }
 
 TEST_F(OutcomesTest, WhatThePredicateTakesIsDecodedLikeLibjpegDoes) {

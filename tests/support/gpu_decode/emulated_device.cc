@@ -48,12 +48,8 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
     std::free(memory);
   }
 
-  absl::Status CopyIn(void* device, const std::byte* pinned, size_t bytes) override {
-    return Enqueue([=] { memcpy(device, pinned, bytes); });
-  }
-
-  absl::Status Copy(void* device, const void* from, size_t bytes) override {
-    return Enqueue([=] { memcpy(device, from, bytes); });
+  absl::Status CopyIn(void* device, const std::byte* host, size_t bytes) override {
+    return Enqueue([=] { memcpy(device, host, bytes); });
   }
 
   absl::Status CopyOut(std::byte* pinned, const void* device, size_t bytes) override {

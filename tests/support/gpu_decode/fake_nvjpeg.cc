@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "client/gpu_decode/nvjpeg_abi.h"
+#include "common/cuda/registration.h"
 
 namespace {
 
@@ -36,6 +37,12 @@ struct FakeBitstream {
 // A real JPEG file, of which the decoder adds some to fill up its calls.
 bool IsFiller(const unsigned char* data, size_t bytes) {
   return bytes > 2 && data[0] == 0xFF && data[1] == 0xD8;
+}
+
+// CUDA refuses to copy such a file, as if all memory were registered.
+bool IsAcrossBorder(const unsigned char* data, size_t bytes) {
+  const auto* const file = reinterpret_cast<const std::byte*>(data);
+  return penstock::cuda::ToRegistrationBorder(file, bytes) < bytes;
 }
 
 bool Read(const unsigned char* data, size_t bytes, FakeHeader& header) {
@@ -157,6 +164,7 @@ FAKE_EXPORT Code nvjpegDecodeBatched(FakeDecoder* handle, FakeState* state,
     FakeHeader header;
     if (IsFiller(data[i], bytes[i])) continue;
     if (!Read(data[i], bytes[i], header)) return kBadJpeg;
+    if (IsAcrossBorder(data[i], bytes[i])) return kExecutionFailed;
     if (header.fault == FakeFault::kFailsCallAfter) last = kInternalError;
     if (const Code code = DecodeOne(*handle, header, images[i], state->images)) return code;
   }

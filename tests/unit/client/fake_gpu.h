@@ -68,9 +68,6 @@ class FakeGpu final : public Gpu {
     PENSTOCK_RETURN_IF_ERROR(making);
     return std::make_unique<FakeRows>(*this, Named(kFirstOwn + streams_made++));
   }
-  absl::StatusOr<const std::byte*> DeviceView(std::span<const std::byte> registered) override {
-    return registered.data();
-  }
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) override {
     std::memcpy(to, from, bytes);
     return absl::OkStatus();

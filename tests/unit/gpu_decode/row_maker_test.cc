@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tests/support/gpu_decode/across_border.h"
 #include "tests/support/gpu_decode/emulated_device.h"
 #include "tests/support/gpu_decode/fake_nvjpeg.h"
 #include "tests/support/gpu_decode/row_cases.h"
@@ -102,6 +103,19 @@ TEST_F(RowMakerTest, MakesTheCpusRowsInAsFewCallsAndLaunchesAsChunks) {
   EXPECT_EQ(maker.counts().calls, 3u);
   EXPECT_EQ(maker.counts().decoded, 12u);
   EXPECT_EQ(log_.launches, 3);
+}
+
+// A place of the pool lies across a border now and then.
+TEST_F(RowMakerTest, AFileAcrossTwoRegisteredPiecesIsDecodedAtOnce) {
+  testing::AcrossBorder memory;
+  RowMaker maker = *Make(Options(64));
+  AddTwelve(FakeFault::kNone);
+  inputs_[3].jpeg.file = memory.Put(files_[3]);
+
+  ExpectRows(MakeRows(maker), {}, RowResult::kOk);
+  EXPECT_EQ(maker.counts().calls, 1u);
+  ExpectRows(MakeRows(maker), {}, RowResult::kOk);
+  EXPECT_EQ(maker.counts().failed_calls, 0u);
 }
 
 TEST_F(RowMakerTest, CopiesFinishedRows) {
