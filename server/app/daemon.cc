@@ -126,6 +126,12 @@ absl::Status Daemon::MakeCatalog() {
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   indexers_ =
       std::make_shared<indexer::Indexers>(ToIndexers(options_.config, posix::ReadMachine()));
+  // A private daemon reads stores with the rights of its user, in whose environment it began.
+  if (options_.private_daemon) {
+    stores_ = std::make_unique<store::StoreFiles>(
+        store::StoreFiles::Options{.environment = store::OwnStoreEnvironment()});
+    catalog.remote = stores_.get();
+  }
   catalog.new_parsers = [indexers = indexers_](std::function<bool()> cancelled) {
     return indexers->NewParsers(std::move(cancelled));
   };
@@ -237,6 +243,7 @@ Daemon::~Daemon() {
   if (address_) address_->RemoveSockets();
   if (admin_address_) admin_address_->RemoveSockets();
   if (runner_ != nullptr) runner_->Close();
+  if (stores_ != nullptr) stores_->Stop();
   if (catalog_ != nullptr) catalog_->Stop();
   PENSTOCK_FAILPOINT("shutdown.before_runner_ends");
   runner_.reset();

@@ -28,6 +28,7 @@
 #include "server/feed/engine/runner.h"
 #include "server/indexer/indexers.h"
 #include "server/rpc/server.h"
+#include "server/store/files/store_files.h"
 
 namespace penstock::app {
 
@@ -106,6 +107,7 @@ class Daemon {
   std::shared_ptr<indexer::Indexers> indexers_;      // shared with open datasets
   std::shared_ptr<kept::KeptRowStore> kept_rows_;    // shared with catalogue and runner
   std::shared_ptr<kept::KeptRowStore> kept_images_;  // shared with the runner
+  std::unique_ptr<store::StoreFiles> stores_;        // null: URLs are refused
   std::unique_ptr<Catalog> catalog_;
   std::shared_ptr<checkpoints::CheckpointStore> checkpoints_;  // shared with the runner
   std::optional<checkpoints::CheckpointFiles> checkpoint_files_;

@@ -156,6 +156,7 @@ class FeedService final : public v1::FeedService::CallbackService {
   absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
                     const Call<v1::OpenSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(session::Request session, SessionFrom(request));
+    session.store_environment = request.store_environment();
     controller_.OpenSession(permit, std::move(session), ToCancelled(call),
                             MessageTo<session::Grant>(call));
     return absl::OkStatus();

@@ -7,12 +7,13 @@ from urllib.parse import unquote
 from .errors import InvalidArgument
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_STORES = ("s3", "gs", "https", "http")  # the daemon reads them
 _KINDS = ("cifar", "coco", "folder", "list", "npy", "pairs", "synthetic", "tokens", "voc", "yolo")  # of descriptions
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")  # as in the configuration
 
 
 class Where(NamedTuple):
-    dataset: str  # a name, an absolute path, or a description
+    dataset: str  # a name, an absolute path, a URL, or a description
     beside: str = ""  # an existing path of this name, for use if no such dataset is configured
 
 
@@ -47,9 +48,11 @@ def _absolute(path):
 
 def _of_url(url):
     scheme, rest = _URL.fullmatch(url).groups()
+    if scheme.lower() in _STORES:
+        return f"{scheme.lower()}://{rest}"
     if scheme.lower() != "file":
-        raise InvalidArgument(f"the dataset is {url!r}, but Penstock reads only files of this machine; copy what is there to a "
-                              "disk, or mount it, and pass that path")
+        raise InvalidArgument(f"the dataset is {url!r}, but Penstock reads files of this machine, and of stores by s3://, gs://, "
+                              "https:// and http://; copy what is there to a disk, or mount it, and pass that path")
     host, slash, path = rest.partition("/")
     if not slash or host not in ("", "localhost"):
         raise InvalidArgument(f"the dataset is {url!r}; a file URL has three slashes and an absolute path: "

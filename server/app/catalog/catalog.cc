@@ -20,7 +20,8 @@ OpeningOptions ToOpeningOptions(const Catalog::Options& options,
           .index_threads = options.index_threads,
           .max_unpacked_bytes = options.max_unpacked_bytes,
           .look_for = options.look_for,
-          .new_parsers = options.new_parsers};
+          .new_parsers = options.new_parsers,
+          .remote = options.remote};
 }
 
 rpc::IndexProgress DoneOf(const DatasetLoader::Loaded& loaded) {

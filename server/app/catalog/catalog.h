@@ -43,6 +43,7 @@ class Catalog {
     DatasetLoader::SamplesInSlots in_slots = {};         // called on an opening thread
     std::shared_ptr<kept::KeptRowStore> kept_rows = {};  // null: none are kept
     NewParsers new_parsers = {};                         // parse files; needed for most kinds
+    source::RemoteFiles* remote = nullptr;               // outlives it; null: URLs are refused
   };
 
   explicit Catalog(const Options& options);

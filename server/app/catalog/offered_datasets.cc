@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "server/rpc/access/refusal.h"
+#include "server/source/files/remote_file.h"
 
 namespace penstock::app {
 namespace {
@@ -32,12 +33,14 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
   if (source::IsSynthetic(dataset)) return SyntheticNamed(dataset);
   if (source::IsPython(dataset)) return any_path_ ? PythonNamed(dataset) : NoPythonHere();
   const bool names_files = NamesFiles(dataset);
-  if (!any_path_ && (names_files || dataset.front() == '/'))
+  const bool is_url = source::IsRemotePath(dataset);
+  const bool is_path = is_url || dataset.front() == '/';
+  if (!any_path_ && (names_files || is_path))
     return absl::PermissionDeniedError(absl::StrCat(
-        "'", dataset, names_files ? "' names files" : "' is a path",
+        "'", source::WithoutQuery(dataset), names_files ? "' names files" : is_url ? "' is a URL" : "' is a path",
         ", but this daemon serves datasets only by name; known are: ", NamesFor(opener)));
   if (names_files) return FilesNamed(dataset);
-  if (dataset.front() == '/')
+  if (is_path)
     return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
   for (const NamedDataset& known : offer_.datasets) {
     if (known.name != dataset) continue;

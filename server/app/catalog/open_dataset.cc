@@ -14,6 +14,7 @@
 #include "server/source/cifar/cifar.h"
 #include "server/source/files/braces.h"
 #include "server/source/files/listing.h"
+#include "server/source/files/remote_file.h"
 #include "server/source/files/roots.h"
 #include "server/source/images/folder.h"
 #include "server/source/lists/list.h"
@@ -130,7 +131,8 @@ source::ShardOptions ToShardOptions(const NamedDataset& dataset, const OpeningOp
           .roots = options.roots,
           .state_dir = options.state_dir,
           .access = options.access,
-          .threads = static_cast<size_t>(options.index_threads)};
+          .threads = static_cast<size_t>(options.index_threads),
+          .remote = options.remote};
 }
 
 absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const OpeningOptions& options,
@@ -176,6 +178,24 @@ DatasetIdentity MakeIdentity(const std::string& words, const source::FilesStamp&
   return {.key = absl::StrCat(files.paths, words.empty() ? "" : " ", words),
           .stamp = absl::StrCat(files.stamp, " ", words),
           .changed_ns = files.changed_ns};
+}
+
+// Of files in stores there are only shards, which their names tell.
+absl::StatusOr<NamedDataset> RecogniseRemote(NamedDataset dataset) {
+  const std::string file = source::WithoutQuery(dataset.path);
+  if (source::IsTarPath(file)) {
+    dataset.tar = {.shards = {dataset.path}};
+  } else if (source::IsRecordsPath(file)) {
+    dataset.tfrecord = {.shards = {dataset.path}};
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat("opening a dataset: '", source::WithoutQuery(dataset.path),
+                     "': from stores Penstock reads tar and TFRecord shards, by names such as "
+                     "s3://bucket/train-{000..146}.tar; pack the samples into shards, or copy what "
+                     "is there to a disk"));
+  }
+  dataset.by_path = false;
+  return dataset;
 }
 
 }  // namespace
@@ -229,6 +249,7 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
 
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
+  if (source::IsRemotePath(dataset.path)) return RecogniseRemote(std::move(dataset));
   if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
     // Paths in the specification are checked when they are opened.
     (source::IsRecordsPath(dataset.path) ? dataset.tfrecord

@@ -86,6 +86,7 @@ struct OpeningOptions {
   uint64_t max_unpacked_bytes = uint64_t{1} << 30;
   std::optional<base::Duration> look_for = {};  // as in FolderOptions
   NewParsers new_parsers = {};                  // for each opening
+  source::RemoteFiles* remote = nullptr;        // finds URLs; null: they are refused
 };
 
 // Determines the kind of dataset at a path; keeps what is already known. **Errors**: those of

@@ -208,6 +208,8 @@ Slot& Core::State::Begin(Session& session) {
   Slot& slot = session.arena().Begin(key, {.fill_path = spec.fill_path, .run = spec.run});
   Give(session, slot);
   Join(session);
+  ahead.push_back({key.feed, key.position});
+  if (!session.cursor().ended()) ahead.push_back({key.feed, session.cursor().position()});
   ScheduleOf(spec.fill_path).VisitSessions(key.user, [&](Session& other) {
     if (&other.arena() == &slot.arena && other.Wants() && other.NextKey() == key) Join(other);
   });

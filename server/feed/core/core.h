@@ -167,6 +167,13 @@ class Core {
   // The same, restricted to users that may get more and feeds that may be read. Of one user, rows
   // that came back go first.
   std::optional<RowTask> NextRow(FillPath fill_path, MayHave may_have, MayRead may_read);
+  // The batches that will be filled soon, learnt by the last NextRow: the one that it began, if any,
+  // and the next of that session.
+  struct Ahead {
+    FeedId feed = {};
+    plan::Position position = {};
+  };
+  std::span<const Ahead> ahead() const;
   // Whether any session still wants these rows.
   bool IsWanted(const RowTask& task) const;
   // After NextRow returned nullopt: the user with the least usage of those that wait for others to

@@ -10,9 +10,12 @@ namespace penstock::feed {
 // ---- Rows ----
 
 std::optional<RowTask> Core::NextRow(FillPath fill_path, MayHave may_have, MayRead may_read) {
+  state_->ahead.clear();
   return state_->ScheduleOf(fill_path).Next(
       may_have, may_read, [this](Session& session) -> Slot& { return state_->Begin(session); });
 }
+
+std::span<const Core::Ahead> Core::ahead() const { return state_->ahead; }
 
 std::optional<UserId> Core::Claimant(FillPath fill_path) const {
   return state_->ScheduleOf(fill_path).claimant();

@@ -36,6 +36,7 @@ struct Core::State {
   absl::flat_hash_map<SessionId, std::unique_ptr<Session>> sessions;
   Schedule schedules[kFillPaths];
   std::vector<Announcement> announcements;
+  std::vector<Ahead> ahead;  // at most two
 
   absl::Status CanOpen(SessionId id, const SessionSpec& spec) const;
   uint64_t Reserved(const Arena* arena) const;

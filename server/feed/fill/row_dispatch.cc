@@ -9,6 +9,7 @@
 #include "common/posix/failpoint.h"
 #include "common/telemetry/log.h"
 #include "server/feed/fill/rows.h"
+#include "server/feed/identity/samples.h"
 #include "server/source/core/retry_policy.h"
 
 namespace penstock::feed {
@@ -89,9 +90,21 @@ std::optional<RowDispatch::Next> RowDispatch::NextToRead(FillPath fill_path, bas
       [&](UserId user, FeedId id) {
         return all_well || MayRead(filler, user, *feeds_.InUse(id), now);
       });
+  ExpectAhead();
   if (task) return Next{*task, feeds_.InUse(task->feed)};
   if (waits) core_.Claim(fill_path, *waits);
   return std::nullopt;
+}
+
+// What lies far away is fetched while earlier rows are filled.
+void RowDispatch::ExpectAhead() {
+  for (const Core::Ahead& ahead : core_.ahead()) {
+    const std::shared_ptr<Feed> feed = feeds_.InUse(ahead.feed);
+    if (!feed->dataset->dataset->is_remote()) continue;
+    std::vector<uint64_t> samples(ahead.position.rows);
+    PlannedFrom(feed->spec, {ahead.position.epoch, ahead.position.first}, samples);
+    for (const uint64_t sample : samples) feed->dataset->dataset->Expect(sample);
+  }
 }
 
 // ---- Handling the outcome ----

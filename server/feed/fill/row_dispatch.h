@@ -63,6 +63,7 @@ class RowDispatch {
   bool GiveOut(FillPath fill_path, base::TimePoint now);
   void Begin(FillPath fill_path, const Next& next, base::TimePoint now);
   std::optional<Next> NextToRead(FillPath fill_path, base::TimePoint now);
+  void ExpectAhead();
   bool MayRead(const Filler& filler, UserId user, const Feed& feed, base::TimePoint now) const;
 
   void End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now);

@@ -106,6 +106,11 @@ class Dataset {
   // be shared with new sessions, and opening it again re-indexes it. Once true, stays true.
   virtual bool changed() const { return false; }
 
+  // Whether samples lie far away, so that Expect is worth a call.
+  virtual bool is_remote() const { return false; }
+  // Says that the sample will be read soon. Never waits.
+  virtual void Expect(uint64_t) const {}
+
   virtual Storage storage() const { return Storage::kEncoded; }
   // kRows: whether samples must be parsed, so that workers fill the rows from what a Reader reads.
   // Otherwise CopyRows copies them.

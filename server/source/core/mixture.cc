@@ -81,6 +81,10 @@ class Parts {
                          [](uint64_t wanted, const Part& part) { return wanted < part.begin; });
     return *std::prev(behind);
   }
+  bool AnyIsRemote() const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return part.of.dataset->is_remote(); });
+  }
   uint64_t NumberOf(const Part& part) const { return static_cast<uint64_t>(&part - parts_.data()); }
   // The sample's index within the part.
   static uint64_t InPart(const Part& part, uint64_t sample) {
@@ -170,6 +174,11 @@ class MixtureDataset final : public Dataset {
   uint64_t stamp(uint64_t sample) const override {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->stamp(Parts::InPart(part, sample));
+  }
+  bool is_remote() const override { return parts_->AnyIsRemote(); }
+  void Expect(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    part.of.dataset->Expect(Parts::InPart(part, sample));
   }
   bool IsUnchanged(uint64_t sample) const override {
     const Part& part = parts_->Of(sample);

@@ -35,6 +35,8 @@ class RemoteFile : public ByteSource {
   // **Errors**: as Read, which keeps nothing.
   virtual absl::Status ReadPiece(const RemotePiece& piece, uint64_t from,
                                  std::span<std::byte> into) const = 0;
+  // Says that the piece will be read soon. Never waits.
+  virtual void Expect(const RemotePiece&) const {}
 };
 
 // Finds files by their URLs. **Thread safety**: any thread.
@@ -53,5 +55,8 @@ class RemoteFiles {
 
 // Whether the text is the URL of a file or folder in a store: s3://, gs://, https:// or http://.
 bool IsRemotePath(absl::string_view text);
+// The URL without what follows its question mark, which may be a secret. In s3:// and gs:// that is
+// part of the name.
+std::string WithoutQuery(absl::string_view url);
 
 }  // namespace penstock::source

@@ -1,9 +1,11 @@
 // What tar shards and TFRecord files answer alike: everything that the manifest and the files know.
-// State is TarState or RecordState, which have `files`, `manifest`, `fields` and `DisplayPath`.
+// State is TarState or RecordState, which have `files`, `manifest`, `fields`, `DisplayPath` and
+// `PieceOf`.
 // **Thread safety**: immutable except for which files are open; any thread.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +28,11 @@ class ShardDataset : public Dataset {
     return StampOf(state_->files.state(state_->manifest.ShardOf(sample)));
   }
   bool changed() const override { return state_->files.changed(); }
+  bool is_remote() const override { return state_->files.are_remote(); }
+  void Expect(uint64_t sample) const override {
+    if (const std::optional<RemotePiece> piece = state_->PieceOf(sample))
+      state_->files.Expect(state_->manifest.ShardOf(sample), *piece);
+  }
   uint64_t content_pieces() const override { return state_->files.content_pieces(); }
   absl::Status AddContent(uint64_t piece, Sha256& sum) const override {
     return state_->files.AddContent(piece, sum);

@@ -37,6 +37,10 @@ class ShardFiles {
   // the shard changed meanwhile.
   absl::Status Read(const Handle& handle, size_t shard, const RemotePiece& piece, uint64_t from,
                     std::span<std::byte> into) const;
+  // Says that the piece will be read soon.
+  void Expect(size_t shard, const RemotePiece& piece) const {
+    if (remote(shard) != nullptr) remote(shard)->Expect(piece);
+  }
   // **Errors**: DataLoss, with the difference, if the shard has changed.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
   // The content of all shards, for content_digest.h.
@@ -47,6 +51,7 @@ class ShardFiles {
   const FileState& state(size_t shard) const { return states_[shard]; }
 
   std::string path(size_t shard) const { return files_[shard].path(); }
+  bool are_remote() const { return !files_.empty() && files_.front().remote != nullptr; }
   // Null: the shard is a local file.
   const RemoteFile* remote(size_t shard) const { return files_[shard].remote.get(); }
 

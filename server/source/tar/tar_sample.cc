@@ -173,6 +173,12 @@ std::string TarState::FindDisplayPath(uint64_t sample) const {
   return absl::StrCat(EscapeForDisplay(files.path(shard)), "#", *key);
 }
 
+std::optional<RemotePiece> TarState::PieceOf(uint64_t sample) const {
+  const ShardMember& first = manifest.MembersOf(sample).front();
+  if (manifest.extensions()[first.extension].kind != kWdsImage) return std::nullopt;
+  return RemotePiece{.offset = OffsetOf(first), .bytes = first.bytes};
+}
+
 std::string TarState::DisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
   return absl::StrCat(EscapeForDisplay(files.path(shard)), "#sample ",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct RecordState {
   // **Requires**: `shards` are the manifest's, in its order.
   RecordState(std::vector<TreeFile> shards, ShardManifest from, RecordRoles roles);
 
+  // The sample's record.
+  std::optional<RemotePiece> PieceOf(uint64_t sample) const;
   // "FILE#NUMBER"; the number counts within the file.
   std::string DisplayPath(uint64_t sample) const;
 

@@ -1,7 +1,5 @@
 #include "server/store/client/store_request.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 namespace penstock::store {
 namespace {
@@ -117,8 +116,9 @@ absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Addr
         absl::StrCat("'", ToText(address), "': the store does not tell its size"));
   version.etag = std::string(answer.Header("etag"));
   version.modified = std::string(answer.Header("last-modified"));
-  if (const time_t time = ::curl_getdate(version.modified.c_str(), nullptr); time > 0)
-    version.modified_ns = int64_t{time} * 1'000'000'000;
+  absl::Time time;
+  if (absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", version.modified, &time, nullptr))
+    version.modified_ns = absl::ToUnixNanos(time);
   return version;
 }
 

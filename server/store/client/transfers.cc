@@ -1,6 +1,5 @@
 #include "server/store/client/transfers.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -28,11 +27,6 @@ long ToMs(base::Duration time) {
 
 absl::Status Ending() { return absl::CancelledError("the daemon is ending"); }
 
-void InitOnce() {
-  static const CURLcode code = ::curl_global_init(CURL_GLOBAL_DEFAULT);
-  PENSTOCK_CHECK(code == CURLE_OK);
-}
-
 }  // namespace
 
 absl::string_view TransferAnswer::Header(absl::string_view name) const {
@@ -48,19 +42,19 @@ struct Transfers::Multi {
 // One request and its handle.
 class Transfers::Transfer {
  public:
-  Transfer(TransferRequest request, Done done)
-      : request_(std::move(request)), done_(std::move(done)) {}
+  Transfer(const Curl& curl, TransferRequest request, Done done)
+      : curl_(curl), request_(std::move(request)), done_(std::move(done)) {}
   ~Transfer() {
-    if (easy_ != nullptr) ::curl_easy_cleanup(easy_);
-    ::curl_slist_free_all(headers_);
+    if (easy_ != nullptr) curl_.easy_cleanup(easy_);
+    curl_.slist_free_all(headers_);
   }
 
   // Null if there is no memory.
   CURL* Prepare(const Options& options) {
-    easy_ = ::curl_easy_init();
+    easy_ = curl_.easy_init();
     if (easy_ == nullptr) return nullptr;
     const auto set = [&](CURLoption option, auto value) {
-      PENSTOCK_CHECK(::curl_easy_setopt(easy_, option, value) == CURLE_OK);
+      PENSTOCK_CHECK(curl_.easy_setopt(easy_, option, value) == CURLE_OK);
     };
     set(CURLOPT_URL, request_.url.c_str());
     set(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -93,7 +87,7 @@ class Transfers::Transfer {
   }
 
   void End(CURLcode code) {
-    ::curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
+    curl_.easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
     answer_.code = static_cast<int>(code_);
     answer_.status = wrong_.ok() ? MakeStatus(code) : wrong_;
     if (answer_.status.ok()) answer_.status = CheckWhole();
@@ -110,7 +104,7 @@ class Transfers::Transfer {
   void Answer() { std::exchange(done_, nullptr)(std::move(answer_)); }
 
   void AddHeader(absl::string_view name, absl::string_view value) {
-    headers_ = ::curl_slist_append(headers_, absl::StrCat(name, ": ", value).c_str());
+    headers_ = curl_.slist_append(headers_, absl::StrCat(name, ": ", value).c_str());
   }
 
   // libcurl 7.88 signs the path and the query as they stand in the URL, and sends no hash of the
@@ -118,10 +112,10 @@ class Transfers::Transfer {
   void Sign() {
     if (request_.sign_with == nullptr) return;
     const StoreKeys& keys = *request_.sign_with;
-    ::curl_easy_setopt(easy_, CURLOPT_AWS_SIGV4,
-                       absl::StrCat("aws:amz:", request_.region, ":s3").c_str());
-    ::curl_easy_setopt(easy_, CURLOPT_USERNAME, keys.key_id.c_str());
-    ::curl_easy_setopt(easy_, CURLOPT_PASSWORD, keys.secret.c_str());
+    curl_.easy_setopt(easy_, CURLOPT_AWS_SIGV4,
+                      absl::StrCat("aws:amz:", request_.region, ":s3").c_str());
+    curl_.easy_setopt(easy_, CURLOPT_USERNAME, keys.key_id.c_str());
+    curl_.easy_setopt(easy_, CURLOPT_PASSWORD, keys.secret.c_str());
     AddHeader("x-amz-content-sha256", "UNSIGNED-PAYLOAD");
     if (!keys.token.empty()) AddHeader("x-amz-security-token", keys.token);
   }
@@ -151,7 +145,7 @@ class Transfers::Transfer {
   bool TakeBytes(std::span<const std::byte> bytes) {
     if (!is_checked_) {
       is_checked_ = true;
-      ::curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
+      curl_.easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
       wrong_ = CheckRange();
       if (!wrong_.ok()) return false;
     }
@@ -214,9 +208,9 @@ class Transfers::Transfer {
                                                request_.range->bytes, " bytes"));
   }
 
-  static absl::Status MakeStatus(CURLcode code) {
+  absl::Status MakeStatus(CURLcode code) const {
     if (code == CURLE_OK) return absl::OkStatus();
-    const absl::string_view why = ::curl_easy_strerror(code);
+    const absl::string_view why = curl_.easy_strerror(code);
     switch (code) {
       case CURLE_URL_MALFORMAT:
       case CURLE_UNSUPPORTED_PROTOCOL:
@@ -229,6 +223,7 @@ class Transfers::Transfer {
     }
   }
 
+  const Curl& curl_;
   const TransferRequest request_;
   Done done_;
   CURL* easy_ = nullptr;
@@ -241,39 +236,42 @@ class Transfers::Transfer {
   TransferAnswer answer_;
 };
 
-Transfers::Transfers(const Options& options)
-    : options_(options), multi_(std::make_unique<Multi>()) {
-  InitOnce();
-  multi_->handle = ::curl_multi_init();
+Transfers::Transfers(const Curl& curl, const Options& options)
+    : curl_(curl), options_(options), multi_(std::make_unique<Multi>()) {
+  multi_->handle = curl_.multi_init();
   PENSTOCK_CHECK(multi_->handle != nullptr);
-  ::curl_multi_setopt(multi_->handle, CURLMOPT_MAX_HOST_CONNECTIONS,
-                      static_cast<long>(options_.most_connections));
-  ::curl_multi_setopt(multi_->handle, CURLMOPT_MAXCONNECTS,
-                      static_cast<long>(options_.most_connections));
+  curl_.multi_setopt(multi_->handle, CURLMOPT_MAX_HOST_CONNECTIONS,
+                     static_cast<long>(options_.most_connections));
+  curl_.multi_setopt(multi_->handle, CURLMOPT_MAXCONNECTS,
+                     static_cast<long>(options_.most_connections));
   thread_ = std::thread([this] { Serve(); });
 }
 
 Transfers::~Transfers() {
+  Stop();
+  thread_.join();
+  curl_.multi_cleanup(multi_->handle);
+}
+
+void Transfers::Stop() {
   {
     const base::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  ::curl_multi_wakeup(multi_->handle);
-  thread_.join();
-  ::curl_multi_cleanup(multi_->handle);
+  curl_.multi_wakeup(multi_->handle);
 }
 
 void Transfers::Start(TransferRequest request, Done done) {
   PENSTOCK_CHECK(!request.range || request.range->bytes > 0);
   std::unique_ptr<Transfer> refused;
   {
-    auto transfer = std::make_unique<Transfer>(std::move(request), std::move(done));
+    auto transfer = std::make_unique<Transfer>(curl_, std::move(request), std::move(done));
     const base::MutexLock lock(mutex_);
     (stopping_ ? refused : given_.emplace_back()) = std::move(transfer);
     if (refused == nullptr) ++under_way_;
   }
   if (refused != nullptr) return refused->EndWith(Ending());
-  ::curl_multi_wakeup(multi_->handle);
+  curl_.multi_wakeup(multi_->handle);
 }
 
 TransferAnswer Transfers::Perform(TransferRequest request) {
@@ -310,9 +308,9 @@ void Transfers::Serve() {
     }
     for (auto& transfer : given) Begin(std::move(transfer));
     int running = 0;
-    ::curl_multi_perform(multi_->handle, &running);
+    curl_.multi_perform(multi_->handle, &running);
     CollectEnded();
-    ::curl_multi_poll(multi_->handle, nullptr, 0, kLongestWaitMs, nullptr);
+    curl_.multi_poll(multi_->handle, nullptr, 0, kLongestWaitMs, nullptr);
   }
   EndAll();
 }
@@ -320,7 +318,7 @@ void Transfers::Serve() {
 void Transfers::Begin(std::unique_ptr<Transfer> transfer) {
   ++requests_;
   CURL* const handle = transfer->Prepare(options_);
-  if (handle == nullptr || ::curl_multi_add_handle(multi_->handle, handle) != CURLM_OK) {
+  if (handle == nullptr || curl_.multi_add_handle(multi_->handle, handle) != CURLM_OK) {
     --under_way_;
     return transfer->EndWith(absl::ResourceExhaustedError("no memory for another transfer"));
   }
@@ -329,12 +327,12 @@ void Transfers::Begin(std::unique_ptr<Transfer> transfer) {
 
 void Transfers::CollectEnded() {
   int left = 0;
-  while (const CURLMsg* const message = ::curl_multi_info_read(multi_->handle, &left)) {
+  while (const CURLMsg* const message = curl_.multi_info_read(multi_->handle, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
     const auto ended = running_.find(message->easy_handle);
     const std::unique_ptr<Transfer> transfer = std::move(ended->second);
-    ::curl_multi_remove_handle(multi_->handle, message->easy_handle);
+    curl_.multi_remove_handle(multi_->handle, message->easy_handle);
     running_.erase(ended);
     bytes_ += transfer->bytes();
     --under_way_;
@@ -344,7 +342,7 @@ void Transfers::CollectEnded() {
 
 void Transfers::EndAll() {
   for (auto& [handle, transfer] : running_) {
-    if (handle != transfer.get()) ::curl_multi_remove_handle(multi_->handle, handle);
+    if (handle != transfer.get()) curl_.multi_remove_handle(multi_->handle, handle);
     --under_way_;
     transfer->EndWith(Ending());
   }

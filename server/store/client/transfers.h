@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "server/store/client/curl.h"
 #include "server/store/client/transfer.h"
 
 namespace penstock::store {
@@ -31,11 +32,14 @@ class Transfers {
   };
   using Done = std::function<void(TransferAnswer)>;
 
-  explicit Transfers(const Options& options);
-  // Ends all transfers with Cancelled.
-  ~Transfers();
+  // **Requires**: `curl` outlives this.
+  Transfers(const Curl& curl, const Options& options);
+  ~Transfers();  // calls Stop
   Transfers(const Transfers&) = delete;
   Transfers& operator=(const Transfers&) = delete;
+
+  // Ends all transfers with Cancelled, and those that are started later, too.
+  void Stop();
 
   // Calls `done` once, even if the transfer cannot begin.
   void Start(TransferRequest request, Done done);
@@ -57,6 +61,7 @@ class Transfers {
   void CollectEnded();
   void EndAll();
 
+  const Curl& curl_;
   const Options options_;
   const std::unique_ptr<Multi> multi_;                  // libcurl's, of the thread
   std::map<void*, std::unique_ptr<Transfer>> running_;  // by their handles; of the thread

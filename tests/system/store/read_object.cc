@@ -48,7 +48,9 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
   transfer_options.ca_file = options["ca"];
   if (!options["stall_s"].empty())
     transfer_options.stall_timeout = std::chrono::seconds(Number(options["stall_s"]));
-  Transfers transfers(transfer_options);
+  const auto curl = Curl::Load();
+  if (!curl.ok()) return Say(curl.status());
+  Transfers transfers(**curl, transfer_options);
   ObjectStore::Options store_options;
   store_options.s3.endpoint = options["endpoint"];
   if (!options["region"].empty()) store_options.s3.region = options["region"];

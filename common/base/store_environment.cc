@@ -1,0 +1,44 @@
+#include "common/base/store_environment.h"
+
+#include "common/base/hash.h"
+
+namespace penstock::base {
+
+void ForEachStoreVariable(const std::function<void(const char* name)>& each) {
+  for (const char* const name : {"AWS_ACCESS_KEY_ID",
+                                 "AWS_SECRET_ACCESS_KEY",
+                                 "AWS_SESSION_TOKEN",
+                                 "AWS_PROFILE",
+                                 "AWS_SHARED_CREDENTIALS_FILE",
+                                 "AWS_ENDPOINT_URL",
+                                 "AWS_ENDPOINT_URL_S3",
+                                 "AWS_REGION",
+                                 "AWS_DEFAULT_REGION",
+                                 "AWS_CA_BUNDLE",
+                                 "GCS_KEY",
+                                 "GCS_SECRET",
+                                 "HOME",
+                                 "SSL_CERT_FILE",
+                                 "SSL_CERT_DIR",
+                                 "http_proxy",
+                                 "https_proxy",
+                                 "HTTPS_PROXY",
+                                 "all_proxy",
+                                 "ALL_PROXY",
+                                 "no_proxy",
+                                 "NO_PROXY"})
+    each(name);
+}
+
+uint64_t StoreEnvironmentOf(const std::function<const char*(const char* name)>& get) {
+  Hasher hasher;
+  ForEachStoreVariable([&](const char* name) {
+    const char* const value = get(name);
+    hasher.Add(uint64_t{value != nullptr});
+    hasher.Add(absl::string_view(value != nullptr ? value : ""));
+  });
+  const uint64_t digest = hasher.Digest();
+  return digest != 0 ? digest : 1;
+}
+
+}  // namespace penstock::base

@@ -1,0 +1,152 @@
+#include "server/store/files/pieces.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "common/base/check.h"
+
+namespace penstock::store {
+
+struct Pieces::Piece {
+  const std::shared_ptr<const FetchedObject> object;
+  const uint64_t offset, bytes;
+  const base::TimePoint expected;
+  std::unique_ptr<std::byte[]> data = {};  // written by the thread that fetches, before `ended`
+  bool ended = false;
+  absl::Status status = {};  // once it has ended
+  uint64_t read = 0;         // bytes that were given out
+  uint32_t readers = 0;      // that wait for it or copy from it
+};
+
+Pieces::~Pieces() {
+  std::vector<std::thread> threads;
+  {
+    const base::MutexLock lock(mutex_);
+    PENSTOCK_CHECK(std::all_of(known_.begin(), known_.end(),
+                               [](const auto& each) { return each.second->readers == 0; }));
+    stopping_ = true;
+    queue_.clear();
+    threads.swap(threads_);
+  }
+  queued_.NotifyAll();
+  for (std::thread& thread : threads) thread.join();
+}
+
+void Pieces::Expect(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
+                    uint64_t bytes) {
+  const base::MutexLock lock(mutex_);
+  if (stopping_ || bytes == 0 || known_.contains({object.get(), offset})) return;
+  MakeRoom(bytes);
+  if (bytes > options_.most_bytes - counts_.bytes) {
+    ++counts_.no_room;
+    return;
+  }
+  const auto piece = std::make_shared<Piece>(
+      Piece{.object = object, .offset = offset, .bytes = bytes, .expected = base::Now()});
+  known_.emplace(Key(object.get(), offset), piece);
+  queue_.push_back(piece);
+  oldest_.push_back(piece);
+  counts_.bytes += bytes;
+  ++counts_.expected;
+  if (queue_.size() > idle_ && threads_.size() < options_.most_at_once) {
+    try {
+      threads_.emplace_back([this] { Serve(); });
+    } catch (const std::system_error&) {  // then fewer threads do it, or the reader itself
+    }
+  }
+  queued_.NotifyOne();
+}
+
+absl::Status Pieces::Read(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
+                          uint64_t from, std::span<std::byte> into) {
+  std::shared_ptr<Piece> piece;
+  {
+    const base::MutexLock lock(mutex_);
+    const auto known = known_.find({object.get(), offset});
+    const bool fits = known != known_.end() && from <= known->second->bytes &&
+                      into.size() <= known->second->bytes - from;
+    if (fits) piece = known->second;
+    if (piece != nullptr) {
+      // What is waited for goes first; without a thread, the reader fetches it.
+      const auto waiting = std::find(queue_.begin(), queue_.end(), piece);
+      if (waiting != queue_.end()) {
+        queue_.erase(waiting);
+        Forget(*piece);
+        piece = nullptr;
+      }
+    }
+    if (piece != nullptr) {
+      ++piece->readers;
+      ++counts_.found;
+      while (!piece->ended) ended_.Wait(mutex_);
+    }
+  }
+  if (piece == nullptr) return object->Fetch(offset + from, into);
+  if (piece->status.ok()) std::memcpy(into.data(), piece->data.get() + from, into.size());
+  const base::MutexLock lock(mutex_);
+  --piece->readers;
+  piece->read += into.size();
+  if (!piece->status.ok() || piece->read >= piece->bytes) Forget(*piece);
+  return piece->status;
+}
+
+Pieces::Counts Pieces::counts() const {
+  const base::MutexLock lock(mutex_);
+  return counts_;
+}
+
+void Pieces::Serve() {
+  ::pthread_setname_np(::pthread_self(), "fetch");
+  for (;;) {
+    std::shared_ptr<Piece> piece;
+    {
+      const base::MutexLock lock(mutex_);
+      ++idle_;
+      while (queue_.empty() && !stopping_) queued_.Wait(mutex_);
+      --idle_;
+      if (stopping_) return;
+      piece = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    piece->data.reset(new (std::nothrow) std::byte[piece->bytes]);
+    const absl::Status fetched =
+        piece->data == nullptr
+            ? absl::UnavailableError("no memory for a piece of an object")
+            : piece->object->Fetch(piece->offset, {piece->data.get(), piece->bytes});
+    {
+      const base::MutexLock lock(mutex_);
+      piece->status = fetched;
+      piece->ended = true;
+      if (!fetched.ok() && piece->readers == 0) Forget(*piece);
+    }
+    ended_.NotifyAll();
+  }
+}
+
+// Those that still read it keep it alive.
+void Pieces::Forget(const Piece& piece) {
+  const auto known = known_.find({piece.object.get(), piece.offset});
+  if (known == known_.end() || known->second.get() != &piece) return;
+  counts_.bytes -= piece.bytes;
+  known_.erase(known);
+}
+
+// Lets go of pieces that were expected long ago and that nobody reads: their feed may be over.
+void Pieces::MakeRoom(uint64_t bytes) {
+  while (!oldest_.empty()) {
+    const std::shared_ptr<Piece> piece = oldest_.front().lock();
+    if (piece != nullptr && known_.contains({piece->object.get(), piece->offset})) {
+      const bool is_full = bytes > options_.most_bytes - counts_.bytes;
+      const bool is_old = base::Now() - piece->expected >= options_.unread_for;
+      if (!is_full || !is_old || !piece->ended || piece->readers > 0) return;
+      Forget(*piece);
+    }
+    oldest_.pop_front();
+  }
+}
+
+}  // namespace penstock::store

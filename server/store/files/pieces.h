@@ -1,0 +1,82 @@
+// Pieces of objects in memory: those that will be read soon are fetched ahead, many at a time.
+// **Thread safety**: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+
+namespace penstock::store {
+
+// One version of an object. **Thread safety**: any thread. Fetching waits for the network.
+class FetchedObject {
+ public:
+  virtual ~FetchedObject() = default;
+  // Fills `into` from the offset of that version, and no other.
+  virtual absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const = 0;
+};
+
+class Pieces {
+ public:
+  struct Options {
+    uint64_t most_bytes = uint64_t{512} << 20;  // of pieces that are held or being fetched
+    uint32_t most_at_once = 128;                // requests under way: a thread each
+    // Pieces that nobody has read for so long make room for others.
+    base::Duration unread_for = std::chrono::seconds(10);
+  };
+  struct Counts {
+    uint64_t expected = 0;  // pieces that were fetched ahead
+    uint64_t found = 0;     // reads of such a piece
+    uint64_t no_room = 0;   // pieces for which there was no room, so they are fetched when read
+    uint64_t bytes = 0;     // held or being fetched
+  };
+
+  explicit Pieces(const Options& options) : options_(options) {}
+  // Waits for the fetches under way. **Requires**: nobody reads any more.
+  ~Pieces();
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+
+  // Fetches the piece soon, if there is room for it. Never waits.
+  void Expect(const std::shared_ptr<const FetchedObject>& object, uint64_t offset, uint64_t bytes);
+
+  // Fills `into` from the place `from` of the piece [offset, offset + bytes): from memory if the
+  // piece is expected, else by a request for just that part. Once all of a piece was read, it is
+  // no longer held. **Errors**: those of Fetch; the next read of the piece asks again.
+  absl::Status Read(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
+                    uint64_t from, std::span<std::byte> into);
+
+  Counts counts() const;
+
+ private:
+  struct Piece;
+  using Key = std::pair<const FetchedObject*, uint64_t>;  // with the offset
+
+  void Serve();
+  void Forget(const Piece& piece) PENSTOCK_REQUIRES(mutex_);
+  void MakeRoom(uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
+
+  const Options options_;
+  mutable base::Mutex mutex_;
+  base::CondVar queued_, ended_;
+  std::map<Key, std::shared_ptr<Piece>> known_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Piece>> queue_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<std::weak_ptr<Piece>> oldest_ PENSTOCK_GUARDED_BY(mutex_);  // as they were expected
+  std::vector<std::thread> threads_ PENSTOCK_GUARDED_BY(mutex_);
+  size_t idle_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  Counts counts_ PENSTOCK_GUARDED_BY(mutex_);
+};
+
+}  // namespace penstock::store

@@ -1,0 +1,148 @@
+#include "server/store/files/store_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/check.h"
+#include "common/base/hash.h"
+#include "server/source/files/parallel_for.h"
+
+namespace penstock::store {
+namespace {
+
+constexpr size_t kAskedAtOnce = 64;
+
+uint64_t HashOf(const Address& address, const ObjectVersion& version,
+                const absl::string_view endpoint) {
+  base::Hasher hasher;
+  for (const absl::string_view text :
+       {endpoint, absl::string_view(address.place), absl::string_view(address.key),
+        absl::string_view(address.query), absl::string_view(version.etag),
+        absl::string_view(version.modified)})
+    hasher.Add(text);
+  hasher.Add(static_cast<uint64_t>(address.scheme));
+  const uint64_t digest = hasher.Digest();
+  return digest != 0 ? digest : 1;
+}
+
+}  // namespace
+
+// What the files share.
+struct StoreFiles::Store {
+  Store(const Curl& curl, const StoreSettings& settings, const Pieces::Options& options)
+      : endpoint(settings.store.s3.endpoint),
+        transfers(curl, settings.transfers),
+        objects(transfers, settings.store),
+        pieces(options) {}
+  ~Store() { transfers.Stop(); }
+
+  const std::string endpoint;
+  Transfers transfers;
+  ObjectStore objects;
+  Pieces pieces;
+};
+
+class StoreFiles::File final : public source::RemoteFile {
+ public:
+  File(std::shared_ptr<Store> store, const Address& address, const ObjectVersion& version)
+      : store_(std::move(store)),
+        path_(ToText(address)),
+        state_{.inode = HashOf(address, version, store_->endpoint),
+               .bytes = version.bytes,
+               .mtime_ns = version.modified_ns,
+               .ctime_ns = version.modified_ns},
+        object_(std::make_shared<const Object>(store_->objects, address, version)) {}
+
+  std::string path() const override { return path_; }
+  source::FileState state() const override { return state_; }
+
+  absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
+    PENSTOCK_RETURN_IF_ERROR(CheckWithin(offset, into.size()));
+    return into.empty() ? absl::OkStatus() : object_->Fetch(offset, into);
+  }
+
+  absl::Status ReadPiece(const source::RemotePiece& piece, uint64_t from,
+                         std::span<std::byte> into) const override {
+    PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset, from));
+    PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset + from, into.size()));
+    if (into.empty()) return absl::OkStatus();
+    return store_->pieces.Read(object_, piece.offset, from, into);
+  }
+
+  void Expect(const source::RemotePiece& piece) const override {
+    if (CheckWithin(piece.offset, piece.bytes).ok())
+      store_->pieces.Expect(object_, piece.offset, piece.bytes);
+  }
+
+ private:
+  class Object final : public FetchedObject {
+   public:
+    Object(ObjectStore& objects, Address address, ObjectVersion version)
+        : objects_(objects), address_(std::move(address)), version_(std::move(version)) {}
+    absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const override {
+      return objects_.Read(address_, version_, offset, into);
+    }
+
+   private:
+    ObjectStore& objects_;
+    const Address address_;
+    const ObjectVersion version_;
+  };
+
+  absl::Status CheckWithin(uint64_t offset, uint64_t bytes) const {
+    if (offset <= state_.bytes && bytes <= state_.bytes - offset) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat("'", path_, "' ends at byte ", state_.bytes,
+                                            ", before what is to be read at ", offset));
+  }
+
+  const std::shared_ptr<Store> store_;  // outlives the object
+  const std::string path_;
+  const source::FileState state_;
+  const std::shared_ptr<const Object> object_;
+};
+
+StoreFiles::StoreFiles(Options options) : options_(std::move(options)) {}
+
+StoreFiles::~StoreFiles() { Stop(); }
+
+void StoreFiles::Stop() {
+  const base::MutexLock lock(mutex_);
+  stopped_ = true;
+  if (store_ != nullptr) store_->transfers.Stop();
+}
+
+absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
+  const base::MutexLock lock(mutex_);
+  if (stopped_) return absl::CancelledError("the daemon is ending");
+  if (store_ != nullptr) return store_;
+  PENSTOCK_ASSIGN_OR_RETURN(const Curl* const curl, Curl::Load());
+  PENSTOCK_ASSIGN_OR_RETURN(const StoreSettings settings, ReadStoreSettings(options_.environment));
+  store_ = std::make_shared<Store>(*curl, settings, options_.pieces);
+  return store_;
+}
+
+absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std::string> urls) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  Found found(urls.size());
+  const source::ParallelFor parallel_for = {.threads =
+                                                std::clamp<size_t>(urls.size(), 1, kAskedAtOnce)};
+  PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(urls.size(), [&](size_t i) -> absl::Status {
+    PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(urls[i]));
+    PENSTOCK_ASSIGN_OR_RETURN(const ObjectVersion version, store->objects.Stat(address));
+    found[i] = std::make_shared<const File>(store, address, version);
+    return absl::OkStatus();
+  }));
+  return found;
+}
+
+absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& folder,
+                                                            absl::string_view suffix) {
+  return absl::UnimplementedError(
+      absl::StrCat("'", folder,
+                   "': folders in stores are not listed yet; name the files instead, "
+                   "for example ",
+                   folder, "train-{000..146}", suffix));
+}
+
+}  // namespace penstock::store

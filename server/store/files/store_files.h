@@ -1,0 +1,45 @@
+// Files in object stores, for datasets.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "common/base/mutex.h"
+#include "server/source/files/remote_file.h"
+#include "server/store/files/pieces.h"
+#include "server/store/files/settings.h"
+
+namespace penstock::store {
+
+// Reads the settings and loads libcurl when the first file is looked for. The files that it finds
+// may outlive it. **Thread safety**: any thread.
+class StoreFiles final : public source::RemoteFiles {
+ public:
+  struct Options {
+    Environment environment = {};
+    Pieces::Options pieces = {};
+  };
+  explicit StoreFiles(Options options);
+  ~StoreFiles() override;  // calls Stop
+
+  // **Errors**: also FailedPrecondition: libcurl is missing, or a setting is wrong.
+  absl::StatusOr<Found> Find(std::span<const std::string> urls) override;
+  // **Errors**: Unimplemented.
+  absl::StatusOr<Found> List(const std::string& folder, absl::string_view suffix) override;
+
+  // Ends what is under way, and refuses whatever comes, with Cancelled.
+  void Stop();
+
+ private:
+  struct Store;
+  class File;
+
+  absl::StatusOr<std::shared_ptr<Store>> Opened();
+
+  const Options options_;
+  base::Mutex mutex_;
+  std::shared_ptr<Store> store_ PENSTOCK_GUARDED_BY(mutex_);
+  bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace penstock::store

@@ -1,0 +1,193 @@
+"""Feeds from shards in an object store, beside the same shards in a folder: against a server that checks signatures, through a
+proxy that makes faults."""
+import itertools
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import support  # noqa: E402  (finds the package)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "targets"))
+import reference  # noqa: E402  (writes records)
+from stores import datasets, fault_proxy, servers  # noqa: E402
+
+numpy = support.need("numpy")
+import penstock  # noqa: E402
+
+SAMPLES, SHARD, BATCH = 240, 60, 32
+URL = "s3://photos/train/{000000..000003}.tar"
+CROPS = [penstock.RandomResizedCrop(48), penstock.HorizontalFlip()]
+
+
+class StoreTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for name in [name for name in os.environ if name.startswith(("AWS_", "GCS_")) or name.lower().endswith("_proxy")]:
+            del os.environ[name]
+        cls.scratch = tempfile.TemporaryDirectory(prefix="penstock-stores-")
+        cls.addClassCleanup(cls.scratch.cleanup)
+        folder = pathlib.Path(cls.scratch.name)
+        cls.shards = datasets.tar_shards(folder / "shards", SAMPLES, SHARD)
+        cls.store = servers.FileStore(public=("open",))
+        cls.addClassCleanup(cls.store.close)
+        cls.store.put_folder("photos", cls.shards, prefix="train/")
+        cls.store.put_folder("open", cls.shards)
+        cls.proxy = fault_proxy.FaultProxy(cls.store.address)
+        cls.addClassCleanup(cls.proxy.close)
+        os.environ.update(cls.store.environment())
+        os.environ["AWS_ENDPOINT_URL"] = cls.proxy.endpoint
+        (folder / "daemon").mkdir(mode=0o700)
+        cls.daemon = support.Daemon(folder / "daemon")
+        cls.daemon.start()
+        cls.addClassCleanup(cls.daemon.stop)
+        os.environ["PENSTOCK_ADDRESS"] = cls.daemon.address
+
+    def setUp(self):
+        self.proxy.clear()
+        self.proxy.reset_counts()
+
+    def loader(self, dataset=URL, **options):
+        loader = penstock.Loader(str(dataset), batch_size=BATCH, timeout=60,
+                                 **{"shuffle": True, "seed": 3, "transform": CROPS, **options})
+        self.addCleanup(loader.close)
+        return loader
+
+    def epoch(self, loader):
+        """(ids, labels, images) of an epoch."""
+        found = [(batch.sample_ids.copy(), batch["label"].copy(), batch["image"].copy()) for batch in loader]
+        return [numpy.concatenate(part) for part in zip(*found)]
+
+    def log(self):
+        return (pathlib.Path(self.scratch.name) / "daemon" / "log").read_text()
+
+    def expect_equal(self, one, other):
+        for here, there in zip(one, other):
+            numpy.testing.assert_array_equal(here, there)
+
+
+class EqualTest(StoreTest):
+    def test_a_feed_has_the_bytes_of_the_same_shards_in_a_folder(self):
+        remote, local = self.loader(), self.loader(self.shards)
+        for _ in range(2):  # epochs
+            self.expect_equal(self.epoch(remote), self.epoch(local))
+
+    def test_tfrecords_have_the_bytes_of_the_same_files_in_a_folder(self):
+        records = pathlib.Path(self.scratch.name) / "records"
+        records.mkdir()
+        for shard in range(SAMPLES // SHARD):
+            with open(records / f"train-{shard:05}-of-00004", "wb") as file:
+                for _, jpeg, label in itertools.islice(datasets.numbered(SAMPLES), shard * SHARD, (shard + 1) * SHARD):
+                    features = reference.feature("image/encoded", jpeg) + reference.integers("image/class/label", [label])
+                    file.write(reference.record(reference.field(1, features)))
+        self.store.put_folder("records", records)
+        names = "train-{00000..00003}-of-00004"
+        remote, local = self.loader(f"s3://records/{names}"), self.loader(records / names)
+        self.expect_equal(self.epoch(remote), self.epoch(local))
+
+    def test_plain_http_is_read_without_keys(self):
+        url = self.proxy.endpoint + "/open/{000000..000003}.tar"
+        self.expect_equal(self.epoch(self.loader(url)), self.epoch(self.loader(self.shards)))
+
+    def test_a_feed_is_resumed_in_the_middle_of_an_epoch(self):
+        whole = self.epoch(self.loader())
+        first = self.loader()
+        batches = iter(first)
+        begin = [next(batches).sample_ids.copy() for _ in range(3)]
+        state = first.state_dict()
+        first.close()
+        second = self.loader()
+        second.load_state_dict(state)
+        rest = [batch.sample_ids.copy() for batch in second]
+        numpy.testing.assert_array_equal(numpy.concatenate(begin + rest), whole[0])
+
+
+class RequestsTest(StoreTest):
+    def test_bytes_are_read_once_and_many_at_a_time(self):
+        loader = self.loader()
+        self.epoch(loader)  # indexed, and its pieces are read
+        self.proxy.reset_counts()
+        self.proxy.add("latency", ms=30)
+        begun = time.monotonic()
+        self.epoch(loader)
+        took, counts = time.monotonic() - begun, self.proxy.counts()
+        photographs = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
+        self.assertGreaterEqual(counts["most_under_way"], 24, counts)
+        # Of two epochs: the next one has begun when one ends.
+        self.assertLess(counts["bytes"], 2.05 * photographs)
+        self.assertGreaterEqual(counts["bytes"], photographs)
+        self.assertLess(took, SAMPLES * 0.03 / 4, "requests one after the other would take 7 s")
+
+    def test_a_cached_index_is_used(self):
+        loader = self.loader()
+        self.epoch(loader)
+        loader.close()
+        self.loader(transform=[penstock.Resize(40), penstock.CenterCrop(40)])
+        opened = [line for line in self.log().splitlines() if "event=dataset_opened" in line and f'"{URL}"' in line]
+        self.assertTrue(opened)
+        self.assertTrue(all("from_cache=true" in line for line in opened[1:]), opened)
+
+
+class FaultTest(StoreTest):
+    def test_faults_that_pass_cost_no_sample(self):
+        whole = self.epoch(self.loader(self.shards))
+        for fault, fields in (("slow_down", {"share": 0.2, "count": 60}), ("reset", {"share": 0.1, "after_bytes": 5000}),
+                              ("truncate", {"share": 0.1, "after_bytes": 3000}), ("shifted", {"by": 512, "count": 0})):
+            with self.subTest(fault):
+                self.proxy.clear()
+                loader = self.loader(name=fault)
+                self.proxy.add(fault, method="GET", **fields)
+                self.expect_equal(self.epoch(loader), whole)
+
+    def test_the_store_may_be_away_for_some_seconds(self):
+        loader = self.loader()
+        batches = iter(loader)
+        ids = [next(batches).sample_ids.copy()]
+        self.proxy.add("outage", mode="refuse", seconds=3)
+        ids += [batch.sample_ids.copy() for batch in batches]
+        self.assertEqual(sorted(numpy.concatenate(ids)), list(range(SAMPLES)))
+
+    def test_a_changed_object_ends_the_feed_with_its_name(self):
+        self.store.put_folder("changing", self.shards)
+        loader = self.loader("s3://changing/{000000..000003}.tar")
+        self.epoch(loader)
+        self.store.put("changing", "000002.tar", (self.shards / "000003.tar").read_bytes())
+        with self.assertRaises(penstock.Error) as caught:
+            for _ in range(3):
+                self.epoch(loader)
+        self.assertIn("'s3://changing/000002.tar' has changed since it was indexed", str(caught.exception))
+        anew = self.epoch(self.loader("s3://changing/{000000..000003}.tar"))
+        self.assertEqual(len(anew[0]), SAMPLES)
+
+
+class RefusedTest(StoreTest):
+    def refusal(self, url, **options):
+        with self.assertRaises(penstock.Error) as caught:
+            next(iter(self.loader(url, **options)))
+        return str(caught.exception)
+
+    def test_what_cannot_be_read_is_said(self):
+        self.assertIn("s3://photos/absent.tar", self.refusal("s3://photos/absent.tar"))
+        for folder in ("s3://photos/train.tar/", "s3://photos/train/"):
+            self.assertIn("tar and TFRecord shards", self.refusal(folder))
+        self.assertIn("tar and TFRecord shards", self.refusal("https://127.0.0.1:9/data.zip?key=secret"))
+        self.assertNotIn("secret", self.refusal("https://127.0.0.1:9/data.zip?key=secret"))
+
+    def test_another_environment_is_refused(self):
+        before = os.environ["AWS_ENDPOINT_URL"]
+        self.addCleanup(os.environ.__setitem__, "AWS_ENDPOINT_URL", before)
+        os.environ["AWS_ENDPOINT_URL"] = self.store.endpoint
+        self.assertIn("other variables for stores", self.refusal(URL))
+
+    def test_no_secret_is_in_the_log(self):
+        self.epoch(self.loader())
+        self.refusal("s3://photos/absent.tar")
+        self.assertNotIn(self.store.secret, self.log())
+        self.assertNotIn(self.store.key, self.log())
+
+
+if __name__ == "__main__":
+    support.main()
