@@ -1,5 +1,8 @@
 #include "common/base/store_environment.h"
 
+#include <cstdlib>
+
+#include "absl/strings/match.h"
 #include "common/base/hash.h"
 
 namespace penstock::base {
@@ -39,6 +42,11 @@ uint64_t StoreEnvironmentOf(const std::function<const char*(const char* name)>& 
   });
   const uint64_t digest = hasher.Digest();
   return digest != 0 ? digest : 1;
+}
+
+uint64_t StoreEnvironmentFor(absl::string_view dataset) {
+  if (!absl::StrContains(dataset, "://")) return 0;
+  return StoreEnvironmentOf([](const char* name) { return std::getenv(name); });
 }
 
 }  // namespace penstock::base

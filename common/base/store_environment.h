@@ -1,5 +1,5 @@
 // The environment variables that decide what a URL of an object store leads to, and with whose
-// rights. Pure.
+// rights.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +16,8 @@ void ForEachStoreVariable(const std::function<void(const char* name)>& each);
 // A hash of all these variables, never 0. Two processes with the same one read the same objects.
 // `get`: a variable's value; null: it is not set.
 uint64_t StoreEnvironmentOf(const std::function<const char*(const char* name)>& get);
+
+// That of this process if the dataset is a URL, else 0.
+uint64_t StoreEnvironmentFor(absl::string_view dataset);
 
 }  // namespace penstock::base

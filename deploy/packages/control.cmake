@@ -20,7 +20,8 @@ ${about}
 .
 This package has the daemon penstockd, its workers and its systemd units.")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS "systemd | systemd-standalone-sysusers | systemd-sysusers")
-set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "penstock-tools ${this_version}")
+# libcurl: private daemons read stores with it.
+set(CPACK_DEBIAN_PROGRAMS_PACKAGE_RECOMMENDS "penstock-tools ${this_version}, libcurl4")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA
     ${scripts}/penstock/conffiles ${scripts}/penstock/postinst ${scripts}/penstock/prerm
     ${scripts}/penstock/postrm)

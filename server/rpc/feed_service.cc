@@ -1,5 +1,6 @@
 #include "common/shm/protocol.h"
 #include "penstock/v1/feed.grpc.pb.h"
+#include "server/rpc/access/store_environment_check.h"
 #include "server/rpc/calls/order_call.h"
 #include "server/rpc/calls/unary_call.h"
 #include "server/rpc/domain_to_message.h"
@@ -117,6 +118,7 @@ class FeedService final : public v1::FeedService::CallbackService {
   absl::Status Describe(const Permit& permit, const v1::DescribeDatasetRequest& request,
                         const Call<v1::DescribeDatasetResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
+    PENSTOCK_RETURN_IF_ERROR(CheckStoreEnvironment(dataset, request.store_environment()));
     controller_.DescribeDataset(permit,
                                 {.dataset = dataset,
                                  .content_digest = request.content_digest(),
@@ -156,7 +158,8 @@ class FeedService final : public v1::FeedService::CallbackService {
   absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
                     const Call<v1::OpenSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(session::Request session, SessionFrom(request));
-    session.store_environment = request.store_environment();
+    PENSTOCK_RETURN_IF_ERROR(
+        CheckStoreEnvironment(session.dataset_name, request.store_environment()));
     controller_.OpenSession(permit, std::move(session), ToCancelled(call),
                             MessageTo<session::Grant>(call));
     return absl::OkStatus();

@@ -65,7 +65,6 @@ struct FeedOptions {
 
 struct Request {
   std::string dataset_name;  // as the client calls it: a name, an absolute path or a URL
-  uint64_t store_environment = 0;  // base::StoreEnvironmentOf, of the client; 0: not known
   FeedOptions feed;
   std::optional<uint64_t> given_order;  // name of an order that was sent; replaces feed.order
   DecodingMode decoding_mode = DecodingMode::kRequired;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/src/connection/request.h"
 #include "client/src/connection/response.h"
+#include "common/base/store_environment.h"
 #include "common/shm/protocol.h"
 
 namespace penstock::client {
@@ -65,12 +66,14 @@ Connection::Connection(std::unique_ptr<Doorway> doorway, const std::string& addr
 absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::string& dataset) {
   v1::DescribeDatasetRequest request;
   request.set_dataset(dataset);
+  request.set_store_environment(base::StoreEnvironmentFor(dataset));
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
 absl::StatusOr<std::string> Connection::ContentDigest(const std::string& dataset) {
   v1::DescribeDatasetRequest request;
   request.set_dataset(dataset);
+  request.set_store_environment(base::StoreEnvironmentFor(dataset));
   request.set_content_digest(true);
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DescribeDatasetResponse response,
                             rpc_.DescribeDataset(request, kDigestTimeout));

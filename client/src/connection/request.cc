@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/store_environment.h"
 #include "common/shm/doorway_wire.h"
@@ -326,9 +324,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   request.set_protocol_version(shm::kProtocolVersion);
   v1::FeedSpec& feed = *request.mutable_feed();
   feed.set_dataset(options.dataset);
-  if (absl::StrContains(options.dataset, "://"))
-    request.set_store_environment(
-        base::StoreEnvironmentOf([](const char* name) { return std::getenv(name); }));
+  request.set_store_environment(base::StoreEnvironmentFor(options.dataset));
   feed.set_order(ToOrder(options.order));
   feed.set_seed(SeedOf(options));
   if (options.python) {

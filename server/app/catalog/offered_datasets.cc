@@ -37,11 +37,13 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
   const bool is_path = is_url || dataset.front() == '/';
   if (!any_path_ && (names_files || is_path))
     return absl::PermissionDeniedError(absl::StrCat(
-        "'", source::WithoutQuery(dataset), names_files ? "' names files" : is_url ? "' is a URL" : "' is a path",
+        "'", source::WithoutQuery(dataset),
+        names_files ? "' names files"
+        : is_url    ? "' is a URL"
+                    : "' is a path",
         ", but this daemon serves datasets only by name; known are: ", NamesFor(opener)));
   if (names_files) return FilesNamed(dataset);
-  if (is_path)
-    return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
+  if (is_path) return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
   for (const NamedDataset& known : offer_.datasets) {
     if (known.name != dataset) continue;
     if (opener == nullptr || MayOpen(known, *opener)) return known;

@@ -24,6 +24,8 @@
 namespace penstock::app {
 namespace {
 
+constexpr size_t kRemoteIndexThreads = 64;
+
 source::IdxOptions ToIdxOptions(const NamedDataset& dataset, const OpeningOptions& options) {
   return {.files = *dataset.idx,
           .roots = options.roots,
@@ -126,12 +128,20 @@ absl::StatusOr<OpenedDataset> OpenWithAnnotations(const NamedDataset& dataset,
   return result;
 }
 
+// Those that index what is remote mostly wait for answers.
+size_t IndexThreads(const source::ShardsSpec& spec, const OpeningOptions& options) {
+  const auto threads = static_cast<size_t>(options.index_threads);
+  const bool is_remote = !spec.shards.empty() && source::IsRemotePath(spec.shards.front());
+  return is_remote ? std::max(threads, kRemoteIndexThreads) : threads;
+}
+
 source::ShardOptions ToShardOptions(const NamedDataset& dataset, const OpeningOptions& options) {
-  return {.spec = dataset.tar ? *dataset.tar : *dataset.tfrecord,
+  const source::ShardsSpec& spec = dataset.tar ? *dataset.tar : *dataset.tfrecord;
+  return {.spec = spec,
           .roots = options.roots,
           .state_dir = options.state_dir,
           .access = options.access,
-          .threads = static_cast<size_t>(options.index_threads),
+          .threads = IndexThreads(spec, options),
           .remote = options.remote};
 }
 

@@ -1,18 +1,15 @@
 #include "server/app/service/service.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
-#include "common/base/store_environment.h"
 #include "common/telemetry/log.h"
 #include "server/app/catalog/openers.h"
 #include "server/app/operator/status_reports.h"
 #include "server/app/service/sessions.h"
 #include "server/feed/stats/trace_text.h"
 #include "server/rpc/access/refusal.h"
-#include "server/source/files/remote_file.h"
 
 namespace penstock::app {
 namespace {
@@ -25,17 +22,6 @@ absl::Status ForWhoAsks(const absl::Status& status, uint64_t session) {
   if (absl::IsPermissionDenied(status))
     return rpc::Refused(unknown, rpc::Refusal::kNotOwner, status.message());
   return absl::IsNotFound(status) ? unknown : status;
-}
-
-// The same URL leads to other objects where endpoint, region or keys are others.
-absl::Status CheckStoreEnvironment(const session::Request& request) {
-  if (!source::IsRemotePath(request.dataset_name)) return absl::OkStatus();
-  const auto get = [](const char* name) { return std::getenv(name); };
-  if (request.store_environment == base::StoreEnvironmentOf(get)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "this private daemon was started with other variables for stores (AWS_*, GCS_*, HOME, proxies "
-      "or certificates) than this program has now, so the URL could lead to other files; give both "
-      "the same ones, or end the daemon's other sessions and wait 10 s until it has ended");
 }
 
 absl::Status Overloaded() {
@@ -89,7 +75,6 @@ void Service::OpenSession(const rpc::Permit& permit, session::Request request,
                           rpc::Cancelled cancelled, rpc::Callback<session::Grant> done) {
   absl::StatusOr<doorway::Peer> peer = peers_.Find(permit.ticket());
   if (!peer.ok()) return done(peer.status());
-  if (const absl::Status same = CheckStoreEnvironment(request); !same.ok()) return done(same);
   feed::OpenRequest open = {std::move(request)};
   open.peer = peer->id.value();
   open.user = peer->uid;

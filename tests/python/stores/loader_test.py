@@ -126,7 +126,7 @@ class RequestsTest(StoreTest):
         self.epoch(loader)
         loader.close()
         self.loader(transform=[penstock.Resize(40), penstock.CenterCrop(40)])
-        opened = [line for line in self.log().splitlines() if "event=dataset_opened" in line and f'"{URL}"' in line]
+        opened = [line for line in self.log().splitlines() if "event=dataset_opened" in line and f"={URL} " in line]
         self.assertTrue(opened)
         self.assertTrue(all("from_cache=true" in line for line in opened[1:]), opened)
 

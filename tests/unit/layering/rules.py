@@ -43,6 +43,7 @@ MAY_USE = {
     # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},
     "server/store": {"common/base", "curl"},
+    "server/store/cache": {"common/base", "common/posix"},
     # What joins stores and datasets.
     "server/store/files": {"common/base", "server/store", "server/source/files"},
     "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack", "expat", "json", "re2"},

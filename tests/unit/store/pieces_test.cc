@@ -48,7 +48,7 @@ class CountedObject final : public FetchedObject {
   mutable base::Mutex mutex_;
   mutable base::CondVar changed_;
   mutable int requests_ PENSTOCK_GUARDED_BY(mutex_) = 0, under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0,
-              most_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+                        most_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool held_ PENSTOCK_GUARDED_BY(mutex_) = false;
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
 };

@@ -47,7 +47,8 @@ TEST(SettingsTest, WhatIsWrongIsRefusedWithoutSecrets) {
 
 TEST(StoreEnvironmentTest, EveryVariableCounts) {
   const auto of = [](absl::string_view set, const char* value) {
-    return base::StoreEnvironmentOf([&](const char* name) { return name == set ? value : nullptr; });
+    return base::StoreEnvironmentOf(
+        [&](const char* name) { return name == set ? value : nullptr; });
   };
   const uint64_t none = of("", "");
   EXPECT_NE(none, 0u);
