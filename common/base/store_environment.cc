@@ -29,7 +29,9 @@ void ForEachStoreVariable(const std::function<void(const char* name)>& each) {
                                  "all_proxy",
                                  "ALL_PROXY",
                                  "no_proxy",
-                                 "NO_PROXY"})
+                                 "NO_PROXY",
+                                 "PENSTOCK_STORE_CACHE",
+                                 "PENSTOCK_STORE_CACHE_MAX"})
     each(name);
 }
 

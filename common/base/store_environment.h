@@ -1,5 +1,5 @@
-// The environment variables that decide what a URL of an object store leads to, and with whose
-// rights.
+// The environment variables that decide what a URL of an object store leads to, with whose rights,
+// and whether what is read is kept.
 #pragma once
 
 #include <cstdint>

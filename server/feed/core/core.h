@@ -167,8 +167,8 @@ class Core {
   // The same, restricted to users that may get more and feeds that may be read. Of one user, rows
   // that came back go first.
   std::optional<RowTask> NextRow(FillPath fill_path, MayHave may_have, MayRead may_read);
-  // The batches that will be filled soon, learnt by the last NextRow: the one that it began, if any,
-  // and the next of that session.
+  // The batches that will be filled soon, learnt by the last NextRow: the one that it began, if
+  // any, and the next of that session.
   struct Ahead {
     FeedId feed = {};
     plan::Position position = {};

@@ -1,6 +1,6 @@
 // What tar shards and TFRecord files answer alike: everything that the manifest and the files know.
 // State is TarState or RecordState, which have `files`, `manifest`, `fields`, `DisplayPath` and
-// `PieceOf`.
+// `FindPiece`.
 // **Thread safety**: immutable except for which files are open; any thread.
 #pragma once
 
@@ -30,7 +30,7 @@ class ShardDataset : public Dataset {
   bool changed() const override { return state_->files.changed(); }
   bool is_remote() const override { return state_->files.are_remote(); }
   void Expect(uint64_t sample) const override {
-    if (const std::optional<RemotePiece> piece = state_->PieceOf(sample))
+    if (const std::optional<RemotePiece> piece = state_->FindPiece(sample))
       state_->files.Expect(state_->manifest.ShardOf(sample), *piece);
   }
   uint64_t content_pieces() const override { return state_->files.content_pieces(); }

@@ -173,7 +173,7 @@ std::string TarState::FindDisplayPath(uint64_t sample) const {
   return absl::StrCat(EscapeForDisplay(files.path(shard)), "#", *key);
 }
 
-std::optional<RemotePiece> TarState::PieceOf(uint64_t sample) const {
+std::optional<RemotePiece> TarState::FindPiece(uint64_t sample) const {
   const ShardMember& first = manifest.MembersOf(sample).front();
   if (manifest.extensions()[first.extension].kind != kWdsImage) return std::nullopt;
   return RemotePiece{.offset = OffsetOf(first), .bytes = first.bytes};

@@ -29,7 +29,7 @@ struct TarState {
   TarState(std::vector<TreeFile> shards, ShardManifest from, std::shared_ptr<Parsers> parsers);
 
   // The sample's image; nullopt if it has none.
-  std::optional<RemotePiece> PieceOf(uint64_t sample) const;
+  std::optional<RemotePiece> FindPiece(uint64_t sample) const;
   // "SHARD#sample N" in valid UTF-8; N counts within the shard.
   std::string DisplayPath(uint64_t sample) const;
   // "SHARD#KEY". Reads the key from the shard; if that fails, returns DisplayPath.

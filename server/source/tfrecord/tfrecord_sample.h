@@ -27,7 +27,7 @@ struct RecordState {
   RecordState(std::vector<TreeFile> shards, ShardManifest from, RecordRoles roles);
 
   // The sample's record.
-  std::optional<RemotePiece> PieceOf(uint64_t sample) const;
+  std::optional<RemotePiece> FindPiece(uint64_t sample) const;
   // "FILE#NUMBER"; the number counts within the file.
   std::string DisplayPath(uint64_t sample) const;
 

@@ -228,7 +228,7 @@ void CacheFolder::CountFiles() {
   counts_.bytes = bytes;
 }
 
-std::shared_ptr<Mirror> CacheFolder::MirrorOf(const ObjectId& id, uint64_t object_bytes) {
+std::shared_ptr<Mirror> CacheFolder::OpenMirror(const ObjectId& id, uint64_t object_bytes) {
   const std::string name =
       absl::StrCat(absl::Hex(id[0], absl::kZeroPad16), absl::Hex(id[1], absl::kZeroPad16));
   const base::MutexLock lock(mutex_);

@@ -85,7 +85,7 @@ class CacheFolder {
   // Null if the object's index can neither be read nor made. To make room, files of objects that
   // nobody has a mirror of are removed, those that were opened least recently first; while all are
   // in use, nothing more is kept.
-  std::shared_ptr<Mirror> MirrorOf(const ObjectId& id, uint64_t object_bytes);
+  std::shared_ptr<Mirror> OpenMirror(const ObjectId& id, uint64_t object_bytes);
 
   Counts counts() const;
 

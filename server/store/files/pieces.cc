@@ -11,7 +11,7 @@
 
 namespace penstock::store {
 
-struct Pieces::Piece {
+struct Pieces::Fetched {
   const std::shared_ptr<const FetchedObject> object;
   const uint64_t offset, bytes;
   const base::TimePoint expected;
@@ -45,8 +45,8 @@ void Pieces::Expect(const std::shared_ptr<const FetchedObject>& object, uint64_t
     ++counts_.no_room;
     return;
   }
-  const auto piece = std::make_shared<Piece>(
-      Piece{.object = object, .offset = offset, .bytes = bytes, .expected = base::Now()});
+  const auto piece = std::make_shared<Fetched>(
+      Fetched{.object = object, .offset = offset, .bytes = bytes, .expected = base::Now()});
   known_.emplace(Key(object.get(), offset), piece);
   queue_.push_back(piece);
   oldest_.push_back(piece);
@@ -63,7 +63,7 @@ void Pieces::Expect(const std::shared_ptr<const FetchedObject>& object, uint64_t
 
 absl::Status Pieces::Read(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
                           uint64_t from, std::span<std::byte> into) {
-  std::shared_ptr<Piece> piece;
+  std::shared_ptr<Fetched> piece;
   {
     const base::MutexLock lock(mutex_);
     const auto known = known_.find({object.get(), offset});
@@ -102,7 +102,7 @@ Pieces::Counts Pieces::counts() const {
 void Pieces::Serve() {
   ::pthread_setname_np(::pthread_self(), "fetch");
   for (;;) {
-    std::shared_ptr<Piece> piece;
+    std::shared_ptr<Fetched> piece;
     {
       const base::MutexLock lock(mutex_);
       ++idle_;
@@ -128,7 +128,7 @@ void Pieces::Serve() {
 }
 
 // Those that still read it keep it alive.
-void Pieces::Forget(const Piece& piece) {
+void Pieces::Forget(const Fetched& piece) {
   const auto known = known_.find({piece.object.get(), piece.offset});
   if (known == known_.end() || known->second.get() != &piece) return;
   counts_.bytes -= piece.bytes;
@@ -138,7 +138,7 @@ void Pieces::Forget(const Piece& piece) {
 // Lets go of pieces that were expected long ago and that nobody reads: their feed may be over.
 void Pieces::MakeRoom(uint64_t bytes) {
   while (!oldest_.empty()) {
-    const std::shared_ptr<Piece> piece = oldest_.front().lock();
+    const std::shared_ptr<Fetched> piece = oldest_.front().lock();
     if (piece != nullptr && known_.contains({piece->object.get(), piece->offset})) {
       const bool is_full = bytes > options_.most_bytes - counts_.bytes;
       const bool is_old = base::Now() - piece->expected >= options_.unread_for;

@@ -60,19 +60,19 @@ class Pieces {
   Counts counts() const;
 
  private:
-  struct Piece;
+  struct Fetched;
   using Key = std::pair<const FetchedObject*, uint64_t>;  // with the offset
 
   void Serve();
-  void Forget(const Piece& piece) PENSTOCK_REQUIRES(mutex_);
+  void Forget(const Fetched& piece) PENSTOCK_REQUIRES(mutex_);
   void MakeRoom(uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
 
   const Options options_;
   mutable base::Mutex mutex_;
   base::CondVar queued_, ended_;
-  std::map<Key, std::shared_ptr<Piece>> known_ PENSTOCK_GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<Piece>> queue_ PENSTOCK_GUARDED_BY(mutex_);
-  std::deque<std::weak_ptr<Piece>> oldest_ PENSTOCK_GUARDED_BY(mutex_);  // as they were expected
+  std::map<Key, std::shared_ptr<Fetched>> known_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Fetched>> queue_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<std::weak_ptr<Fetched>> oldest_ PENSTOCK_GUARDED_BY(mutex_);  // as they were expected
   std::vector<std::thread> threads_ PENSTOCK_GUARDED_BY(mutex_);
   size_t idle_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/store_environment.h"
+#include "common/base/units.h"
 
 namespace penstock::store {
 namespace {
@@ -39,6 +40,25 @@ absl::StatusOr<std::shared_ptr<const StoreKeys>> GoogleKeys(const Environment& e
       StoreKeys{.key_id = std::move(id), .secret = std::move(secret), .from = "GCS_KEY"});
 }
 
+absl::Status ReadCache(const Environment& environment, StoreSettings& settings) {
+  settings.cache_folder = FirstOf(environment, {"PENSTOCK_STORE_CACHE"});
+  const std::string most = FirstOf(environment, {"PENSTOCK_STORE_CACHE_MAX"});
+  if (settings.cache_folder.empty() != most.empty())
+    return absl::FailedPreconditionError(
+        "of PENSTOCK_STORE_CACHE and PENSTOCK_STORE_CACHE_MAX one is set; set both (a folder, and "
+        "how "
+        "much it may take, such as 500GiB), or neither");
+  if (most.empty()) return absl::OkStatus();
+  if (settings.cache_folder.front() != '/')
+    return absl::FailedPreconditionError("PENSTOCK_STORE_CACHE: expected an absolute path");
+  const absl::StatusOr<uint64_t> bytes = base::ParseBytes(most);
+  if (!bytes.ok())
+    return absl::FailedPreconditionError(
+        absl::StrCat("PENSTOCK_STORE_CACHE_MAX: ", bytes.status().message()));
+  settings.cache_bytes = *bytes;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Environment OwnStoreEnvironment() {
@@ -58,6 +78,7 @@ absl::StatusOr<StoreSettings> ReadStoreSettings(const Environment& environment) 
     settings.store.s3.region = std::move(region);
   PENSTOCK_ASSIGN_OR_RETURN(settings.store.s3.credentials, FindStoreKeys(environment));
   PENSTOCK_ASSIGN_OR_RETURN(settings.store.gs.credentials, GoogleKeys(environment));
+  PENSTOCK_RETURN_IF_ERROR(ReadCache(environment, settings));
   return settings;
 }
 

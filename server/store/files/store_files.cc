@@ -2,26 +2,32 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
 #include "server/source/files/parallel_for.h"
+#include "server/store/cache/cache_folder.h"
 
 namespace penstock::store {
 namespace {
 
 constexpr size_t kAskedAtOnce = 64;
 
+// A hash of all that tells this version of this object from others; never 0. Another `salt` gives
+// another hash.
 uint64_t HashOf(const Address& address, const ObjectVersion& version,
-                const absl::string_view endpoint) {
+                const absl::string_view endpoint, uint64_t salt) {
   base::Hasher hasher;
+  hasher.Add(salt);
   for (const absl::string_view text :
        {endpoint, absl::string_view(address.place), absl::string_view(address.key),
         absl::string_view(address.query), absl::string_view(version.etag),
         absl::string_view(version.modified)})
     hasher.Add(text);
   hasher.Add(static_cast<uint64_t>(address.scheme));
+  hasher.Add(version.bytes);
   const uint64_t digest = hasher.Digest();
   return digest != 0 ? digest : 1;
 }
@@ -30,14 +36,17 @@ uint64_t HashOf(const Address& address, const ObjectVersion& version,
 
 // What the files share.
 struct StoreFiles::Store {
-  Store(const Curl& curl, const StoreSettings& settings, const Pieces::Options& options)
+  Store(const Curl& curl, const StoreSettings& settings, std::unique_ptr<CacheFolder> folder,
+        const Pieces::Options& options)
       : endpoint(settings.store.s3.endpoint),
+        cache(std::move(folder)),
         transfers(curl, settings.transfers),
         objects(transfers, settings.store),
         pieces(options) {}
   ~Store() { transfers.Stop(); }
 
   const std::string endpoint;
+  const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
   Transfers transfers;
   ObjectStore objects;
   Pieces pieces;
@@ -48,11 +57,17 @@ class StoreFiles::File final : public source::RemoteFile {
   File(std::shared_ptr<Store> store, const Address& address, const ObjectVersion& version)
       : store_(std::move(store)),
         path_(ToText(address)),
-        state_{.inode = HashOf(address, version, store_->endpoint),
+        state_{.inode = HashOf(address, version, store_->endpoint, kStamp),
                .bytes = version.bytes,
                .mtime_ns = version.modified_ns,
                .ctime_ns = version.modified_ns},
-        object_(std::make_shared<const Object>(store_->objects, address, version)) {}
+        object_(std::make_shared<const Object>(store_->objects, address, version)) {
+    if (store_->cache == nullptr) return;
+    const auto hash = [&](uint64_t salt) {
+      return HashOf(address, version, store_->endpoint, salt);
+    };
+    mirror_ = store_->cache->OpenMirror({hash(kStamp), hash(kSecond)}, version.bytes);
+  }
 
   std::string path() const override { return path_; }
   source::FileState state() const override { return state_; }
@@ -67,15 +82,31 @@ class StoreFiles::File final : public source::RemoteFile {
     PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset, from));
     PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset + from, into.size()));
     if (into.empty()) return absl::OkStatus();
-    return store_->pieces.Read(object_, piece.offset, from, into);
+    if (mirror_ == nullptr) return store_->pieces.Read(object_, piece.offset, from, into);
+    if (into.size() == piece.bytes) return ReadKept(piece.offset, into);
+    std::vector<std::byte> whole(piece.bytes);
+    PENSTOCK_RETURN_IF_ERROR(ReadKept(piece.offset, whole));
+    std::copy_n(whole.begin() + static_cast<ptrdiff_t>(from), into.size(), into.begin());
+    return absl::OkStatus();
   }
 
   void Expect(const source::RemotePiece& piece) const override {
-    if (CheckWithin(piece.offset, piece.bytes).ok())
-      store_->pieces.Expect(object_, piece.offset, piece.bytes);
+    if (!CheckWithin(piece.offset, piece.bytes).ok()) return;
+    if (mirror_ != nullptr && mirror_->Has(piece.offset, piece.bytes)) return;
+    store_->pieces.Expect(object_, piece.offset, piece.bytes);
   }
 
  private:
+  static constexpr uint64_t kStamp = 0, kSecond = 1;  // salts
+
+  // A whole piece: what is kept, else from the store, and then it is kept.
+  absl::Status ReadKept(uint64_t offset, std::span<std::byte> into) const {
+    if (mirror_->Read(offset, into)) return absl::OkStatus();
+    PENSTOCK_RETURN_IF_ERROR(store_->pieces.Read(object_, offset, 0, into));
+    mirror_->Keep(offset, into);
+    return absl::OkStatus();
+  }
+
   class Object final : public FetchedObject {
    public:
     Object(ObjectStore& objects, Address address, ObjectVersion version)
@@ -100,6 +131,7 @@ class StoreFiles::File final : public source::RemoteFile {
   const std::string path_;
   const source::FileState state_;
   const std::shared_ptr<const Object> object_;
+  std::shared_ptr<Mirror> mirror_;  // null: pieces are not kept
 };
 
 StoreFiles::StoreFiles(Options options) : options_(std::move(options)) {}
@@ -118,7 +150,12 @@ absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
   if (store_ != nullptr) return store_;
   PENSTOCK_ASSIGN_OR_RETURN(const Curl* const curl, Curl::Load());
   PENSTOCK_ASSIGN_OR_RETURN(const StoreSettings settings, ReadStoreSettings(options_.environment));
-  store_ = std::make_shared<Store>(*curl, settings, options_.pieces);
+  std::unique_ptr<CacheFolder> cache;
+  if (!settings.cache_folder.empty()) {
+    PENSTOCK_ASSIGN_OR_RETURN(cache,
+                              CacheFolder::Open(settings.cache_folder, settings.cache_bytes));
+  }
+  store_ = std::make_shared<Store>(*curl, settings, std::move(cache), options_.pieces);
   return store_;
 }
 

@@ -24,9 +24,12 @@ CROPS = [penstock.RandomResizedCrop(48), penstock.HorizontalFlip()]
 
 
 class StoreTest(unittest.TestCase):
+    cache_max = ""  # "": there is no cache
+
     @classmethod
     def setUpClass(cls):
-        for name in [name for name in os.environ if name.startswith(("AWS_", "GCS_")) or name.lower().endswith("_proxy")]:
+        foreign = ("AWS_", "GCS_", "PENSTOCK_STORE_")
+        for name in [name for name in os.environ if name.startswith(foreign) or name.lower().endswith("_proxy")]:
             del os.environ[name]
         cls.scratch = tempfile.TemporaryDirectory(prefix="penstock-stores-")
         cls.addClassCleanup(cls.scratch.cleanup)
@@ -40,6 +43,8 @@ class StoreTest(unittest.TestCase):
         cls.addClassCleanup(cls.proxy.close)
         os.environ.update(cls.store.environment())
         os.environ["AWS_ENDPOINT_URL"] = cls.proxy.endpoint
+        if cls.cache_max:
+            os.environ.update(PENSTOCK_STORE_CACHE=str(folder / "cache"), PENSTOCK_STORE_CACHE_MAX=cls.cache_max)
         (folder / "daemon").mkdir(mode=0o700)
         cls.daemon = support.Daemon(folder / "daemon")
         cls.daemon.start()
@@ -129,6 +134,59 @@ class RequestsTest(StoreTest):
         opened = [line for line in self.log().splitlines() if "event=dataset_opened" in line and f"={URL} " in line]
         self.assertTrue(opened)
         self.assertTrue(all("from_cache=true" in line for line in opened[1:]), opened)
+
+
+class CacheTest(StoreTest):
+    cache_max = "1GiB"
+
+    def bytes_of_epoch(self, loader, whole):
+        self.proxy.reset_counts()
+        self.expect_equal(self.epoch(loader), whole)
+        return self.proxy.counts()["bytes"]
+
+    def test_what_was_read_once_is_not_read_again(self):
+        local = self.loader(self.shards)
+        whole, later = self.epoch(local), self.epoch(local)
+        loader = self.loader()
+        photographs = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
+        with self.subTest("the first epoch reads all, and little more for the index"):
+            read = self.bytes_of_epoch(loader, whole)
+            self.assertGreaterEqual(read, photographs)
+            self.assertLess(read, 1.06 * photographs)
+        with self.subTest("the second one nothing"):
+            self.assertEqual(self.bytes_of_epoch(loader, later), 0)
+        loader.close()
+        with self.subTest("a daemon that was killed has lost nothing"):
+            self.daemon.kill()
+            self.daemon.start()
+            self.assertEqual(self.bytes_of_epoch(self.loader(), whole), 0)
+        with self.subTest("damaged bytes are read again"):
+            [data] = [path for path in pathlib.Path(self.scratch.name, "cache").glob("*.data")][:1]
+            content = bytearray(data.read_bytes())
+            for at in range(len(content) // 4, len(content) // 2):
+                content[at] ^= 0x55
+            data.write_bytes(content)
+            self.daemon.kill()  # so that no batch is left
+            self.daemon.start()
+            read = self.bytes_of_epoch(self.loader(), whole)
+            self.assertGreater(read, 0)
+            self.assertLess(read, photographs / 4)
+
+
+class SmallCacheTest(CacheTest):
+    cache_max = "8MiB"
+
+    def test_what_was_read_once_is_not_read_again(self):
+        whole = self.epoch(self.loader(self.shards))
+        photographs = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
+        loader = self.loader()
+        self.bytes_of_epoch(loader, whole)
+        self.epoch(loader)
+        loader.close()
+        read = self.bytes_of_epoch(self.loader(), whole)
+        self.assertLess(read, 1.05 * photographs - 7 * 2**20)
+        cache = pathlib.Path(self.scratch.name, "cache")
+        self.assertLessEqual(sum(path.stat().st_blocks * 512 for path in cache.iterdir()), 9 * 2**20)
 
 
 class FaultTest(StoreTest):

@@ -58,7 +58,7 @@ TEST_F(CacheFolderTest, WhatIsKeptIsReadAgainAlsoByALaterProcess) {
   const auto first = Bytes(100'000, 1), second = Bytes(33, 2);
   {
     const auto folder = Open();
-    const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+    const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
     EXPECT_FALSE(mirror->Has(512, first.size()));
     mirror->Keep(512, first);
     mirror->Keep(200'000, second);
@@ -70,18 +70,18 @@ TEST_F(CacheFolderTest, WhatIsKeptIsReadAgainAlsoByALaterProcess) {
   }
   const auto folder = Open();
   EXPECT_GE(folder->counts().bytes, first.size());
-  const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+  const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
   EXPECT_TRUE(Holds(*mirror, 512, first));
   EXPECT_TRUE(Holds(*mirror, 200'000, second));
   EXPECT_EQ(folder->counts().found, 2u);
-  EXPECT_EQ(folder->MirrorOf(kOne, kObjectBytes), mirror);
-  EXPECT_FALSE(folder->MirrorOf(kOther, kObjectBytes)->Has(512, first.size()));
+  EXPECT_EQ(folder->OpenMirror(kOne, kObjectBytes), mirror);
+  EXPECT_FALSE(folder->OpenMirror(kOther, kObjectBytes)->Has(512, first.size()));
 }
 
 TEST_F(CacheFolderTest, ADamagedPieceIsNotDeliveredAndCanBeKeptAnew) {
   const auto piece = Bytes(5000, 1);
   const auto folder = Open();
-  const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+  const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
   mirror->Keep(4096, piece);
   {
     std::fstream file(FileEnding(".data"), std::ios::in | std::ios::out | std::ios::binary);
@@ -102,7 +102,7 @@ TEST_F(CacheFolderTest, AnIndexCutOffAnywhereLosesOnlyWhatWasCutOff) {
     uint64_t whole = 0;
     {
       const auto folder = Open();
-      const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+      const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
       for (uint64_t i = 0; i < 3; ++i) mirror->Keep(1000 * i, piece);
     }
     const std::string index = FileEnding(".index");
@@ -110,13 +110,13 @@ TEST_F(CacheFolderTest, AnIndexCutOffAnywhereLosesOnlyWhatWasCutOff) {
     std::filesystem::resize_file(index, size - std::min<uint64_t>(cut, size));
     {
       const auto folder = Open();
-      const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+      const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
       for (uint64_t i = 0; i < 3; ++i) whole += Holds(*mirror, 1000 * i, piece);
       EXPECT_EQ(whole, cut > 96 ? 0 : 3 - (cut + 31) / 32) << cut;
       for (uint64_t i = 0; i < 3; ++i) mirror->Keep(1000 * i, piece);
     }
     const auto folder = Open();
-    const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+    const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
     for (uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(Holds(*mirror, 1000 * i, piece)) << cut;
   }
 }
@@ -125,14 +125,14 @@ TEST_F(CacheFolderTest, GarbageInTheIndexIsNotBelieved) {
   const auto piece = Bytes(1000, 1);
   {
     const auto folder = Open();
-    folder->MirrorOf(kOne, kObjectBytes)->Keep(0, piece);
+    folder->OpenMirror(kOne, kObjectBytes)->Keep(0, piece);
   }
   {
     std::ofstream index(FileEnding(".index"), std::ios::app | std::ios::binary);
     index << std::string(320, 'x');
   }
   const auto folder = Open();
-  const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+  const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
   EXPECT_TRUE(Holds(*mirror, 0, piece));
   mirror->Keep(2000, piece);
   EXPECT_TRUE(Holds(*mirror, 2000, piece));
@@ -142,16 +142,16 @@ TEST_F(CacheFolderTest, AnotherSizeOfTheObjectBeginsAnew) {
   const auto piece = Bytes(1000, 1);
   {
     const auto folder = Open();
-    folder->MirrorOf(kOne, kObjectBytes)->Keep(0, piece);
+    folder->OpenMirror(kOne, kObjectBytes)->Keep(0, piece);
   }
   const auto folder = Open();
-  EXPECT_FALSE(folder->MirrorOf(kOne, kObjectBytes + 1)->Has(0, piece.size()));
+  EXPECT_FALSE(folder->OpenMirror(kOne, kObjectBytes + 1)->Has(0, piece.size()));
 }
 
 TEST_F(CacheFolderTest, TheLimitHoldsAndOnlyObjectsThatNobodyReadsMakeRoom) {
   const auto piece = Bytes(100'000, 1);
   const auto folder = Open(350'000);
-  auto first = folder->MirrorOf(kOne, kObjectBytes);
+  auto first = folder->OpenMirror(kOne, kObjectBytes);
   for (uint64_t i = 0; i < 5; ++i) first->Keep(piece.size() * i, piece);
   EXPECT_EQ(folder->counts().kept, 3u);
   EXPECT_EQ(folder->counts().no_room, 2u);
@@ -165,20 +165,20 @@ TEST_F(CacheFolderTest, TheLimitHoldsAndOnlyObjectsThatNobodyReadsMakeRoom) {
 TEST_F(CacheFolderTest, AnObjectThatNobodyReadsGoesFirst) {
   const auto piece = Bytes(100'000, 1);
   const auto folder = Open(350'000);
-  auto old = folder->MirrorOf(kOne, kObjectBytes);
+  auto old = folder->OpenMirror(kOne, kObjectBytes);
   for (uint64_t i = 0; i < 3; ++i) old->Keep(piece.size() * i, piece);
   old.reset();
-  const auto other = folder->MirrorOf(kOther, kObjectBytes);
+  const auto other = folder->OpenMirror(kOther, kObjectBytes);
   for (uint64_t i = 0; i < 3; ++i) other->Keep(piece.size() * i, piece);
   EXPECT_EQ(folder->counts().removed, 1u);
   for (uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(Holds(*other, piece.size() * i, piece));
-  EXPECT_FALSE(folder->MirrorOf(kOne, kObjectBytes)->Has(0, piece.size()));
+  EXPECT_FALSE(folder->OpenMirror(kOne, kObjectBytes)->Has(0, piece.size()));
 }
 
 TEST_F(CacheFolderTest, FilesThatSomebodyDeletedAreNotMissed) {
   const auto piece = Bytes(1000, 1);
   const auto folder = Open();
-  const auto mirror = folder->MirrorOf(kOne, kObjectBytes);
+  const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
   mirror->Keep(0, piece);
   std::filesystem::remove(FileEnding(".data"));
   EXPECT_FALSE(Holds(*mirror, 0, piece));
@@ -196,7 +196,7 @@ TEST_F(CacheFolderTest, AFolderThatOthersMayReadIsRefused) {
 
 TEST_F(CacheFolderTest, ManyThreadsKeepAndReadAtOnce) {
   const auto folder = Open(8 << 20);
-  const auto mirror = folder->MirrorOf(kOne, 64 << 20);
+  const auto mirror = folder->OpenMirror(kOne, 64 << 20);
   std::vector<std::thread> threads;
   for (uint64_t thread = 0; thread < 8; ++thread)
     threads.emplace_back([&, thread] {

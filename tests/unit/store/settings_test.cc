@@ -45,6 +45,25 @@ TEST(SettingsTest, WhatIsWrongIsRefusedWithoutSecrets) {
   EXPECT_THAT(half.status().message(), HasSubstr("set both, or neither"));
 }
 
+TEST(SettingsTest, TheCacheNeedsAFolderAndALimit) {
+  const Environment none = {{"HOME", "/nonexistent"}};
+  const auto with = [&](const std::string& folder, const std::string& most) {
+    Environment environment = none;
+    if (!folder.empty()) environment["PENSTOCK_STORE_CACHE"] = folder;
+    if (!most.empty()) environment["PENSTOCK_STORE_CACHE_MAX"] = most;
+    return ReadStoreSettings(environment);
+  };
+  const auto settings = with("/nvme/cache", "2GiB");
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->cache_folder, "/nvme/cache");
+  EXPECT_EQ(settings->cache_bytes, uint64_t{2} << 30);
+  EXPECT_EQ(with("", "")->cache_folder, "");
+  EXPECT_THAT(with("/nvme/cache", "").status().message(), HasSubstr("one is set"));
+  EXPECT_THAT(with("", "2GiB").status().message(), HasSubstr("one is set"));
+  EXPECT_THAT(with("nvme", "2GiB").status().message(), HasSubstr("an absolute path"));
+  EXPECT_THAT(with("/nvme", "much").status().message(), HasSubstr("PENSTOCK_STORE_CACHE_MAX: "));
+}
+
 TEST(StoreEnvironmentTest, EveryVariableCounts) {
   const auto of = [](absl::string_view set, const char* value) {
     return base::StoreEnvironmentOf(
