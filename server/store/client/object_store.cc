@@ -28,23 +28,41 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
                    "could not be noticed; serve it by one that does"));
 }
 
+TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreAccess& access,
+                                            const ObjectVersion& version, uint64_t offset,
+                                            std::span<std::byte> into) {
+  TransferRequest request =
+      ToReadRequest(address, access, version, {.offset = offset, .bytes = into.size()});
+  request.sink = [rest = into](std::span<const std::byte> bytes) mutable {
+    if (bytes.size() > rest.size()) return false;
+    std::memcpy(rest.data(), bytes.data(), bytes.size());
+    rest = rest.subspan(bytes.size());
+    return true;
+  };
+  return request;
+}
+
 absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& version,
                                uint64_t offset, std::span<std::byte> into) {
   PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
-  size_t filled = 0;
   const TransferAnswer answer = Perform(address, [&](const StoreAccess& access) {
-    TransferRequest request =
-        ToReadRequest(address, access, version, {.offset = offset, .bytes = into.size()});
-    filled = 0;
-    request.sink = [&](std::span<const std::byte> bytes) {
-      std::memcpy(into.data() + filled, bytes.data(), bytes.size());
-      filled += bytes.size();
-      return true;
-    };
-    return request;
+    return FillingRequest(address, access, version, offset, into);
   });
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   return CheckVersion(answer, version, address);
+}
+
+void ObjectStore::StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
+                            std::span<std::byte> into, Done done) {
+  PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
+  transfers_.Start(
+      FillingRequest(address, AccessTo(address), version, offset, into),
+      [this, &address, &version, done = std::move(done)](const TransferAnswer& answer) {
+        if (LearnsRegion(address, answer))
+          return done(absl::UnavailableError("the bucket is in another region"));
+        const absl::Status status = ToStatus(answer, address);
+        done(status.ok() ? CheckVersion(answer, version, address) : status);
+      });
 }
 
 template <typename Make>

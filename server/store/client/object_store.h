@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -39,10 +40,21 @@ class ObjectStore {
   absl::Status Read(const Address& address, const ObjectVersion& version, uint64_t offset,
                     std::span<std::byte> into);
 
+  // Begins a read that is sent once, and returns. `done` is called once, as in Transfers, with the
+  // errors of Read; Unavailable: try again by Read. **Requires**: as Read; address, version and
+  // memory stay until then.
+  using Done = std::function<void(const absl::Status&)>;
+  void StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
+                 std::span<std::byte> into, Done done);
+
   uint64_t retries() const { return retries_.load(); }
 
  private:
   // Sends what `make` makes for the access to the bucket, until it need not be tried again.
+  // What fills `into` with an answer's bytes, as `filled` counts.
+  static TransferRequest FillingRequest(const Address& address, const StoreAccess& access,
+                                        const ObjectVersion& version, uint64_t offset,
+                                        std::span<std::byte> into);
   template <typename Make>
   TransferAnswer Perform(const Address& address, const Make& make);
   StoreAccess AccessTo(const Address& address) const;

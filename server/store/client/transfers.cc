@@ -264,14 +264,16 @@ void Transfers::Stop() {
 void Transfers::Start(TransferRequest request, Done done) {
   PENSTOCK_CHECK(!request.range || request.range->bytes > 0);
   std::unique_ptr<Transfer> refused;
+  bool is_first = false;
   {
     auto transfer = std::make_unique<Transfer>(curl_, std::move(request), std::move(done));
     const base::MutexLock lock(mutex_);
+    is_first = given_.empty();
     (stopping_ ? refused : given_.emplace_back()) = std::move(transfer);
     if (refused == nullptr) ++under_way_;
   }
   if (refused != nullptr) return refused->EndWith(Ending());
-  curl_.multi_wakeup(multi_->handle);
+  if (is_first) curl_.multi_wakeup(multi_->handle);  // the thread takes all that are there
 }
 
 TransferAnswer Transfers::Perform(TransferRequest request) {

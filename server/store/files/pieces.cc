@@ -16,7 +16,7 @@ struct Pieces::Fetched {
   const uint64_t offset, bytes;
   const base::TimePoint expected;
   std::unique_ptr<std::byte[]> data = {};  // written by the thread that fetches, before `ended`
-  bool ended = false;
+  bool is_retried = false, ended = false;
   absl::Status status = {};  // once it has ended
   uint64_t read = 0;         // bytes that were given out
   uint32_t readers = 0;      // that wait for it or copy from it
@@ -30,35 +30,114 @@ Pieces::~Pieces() {
                                [](const auto& each) { return each.second->readers == 0; }));
     stopping_ = true;
     queue_.clear();
+    to_retry_.NotifyAll();
+    while (under_way_ > 0) ended_.Wait(mutex_);
     threads.swap(threads_);
   }
-  queued_.NotifyAll();
   for (std::thread& thread : threads) thread.join();
 }
 
 void Pieces::Expect(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
                     uint64_t bytes) {
-  const base::MutexLock lock(mutex_);
-  if (stopping_ || bytes == 0 || known_.contains({object.get(), offset})) return;
-  MakeRoom(bytes);
-  if (bytes > options_.most_bytes - counts_.bytes) {
-    ++counts_.no_room;
-    return;
+  std::vector<Ptr> next;
+  {
+    const base::MutexLock lock(mutex_);
+    if (stopping_ || bytes == 0 || known_.contains({object.get(), offset})) return;
+    MakeRoom(bytes);
+    if (bytes > options_.most_bytes - counts_.bytes) {
+      ++counts_.no_room;
+      return;
+    }
+    const auto piece = std::make_shared<Fetched>(
+        Fetched{.object = object, .offset = offset, .bytes = bytes, .expected = base::Now()});
+    known_.emplace(Key(object.get(), offset), piece);
+    queue_.push_back(piece);
+    oldest_.push_back(piece);
+    counts_.bytes += bytes;
+    ++counts_.expected;
+    next = TakeNext();
   }
-  const auto piece = std::make_shared<Fetched>(
-      Fetched{.object = object, .offset = offset, .bytes = bytes, .expected = base::Now()});
-  known_.emplace(Key(object.get(), offset), piece);
-  queue_.push_back(piece);
-  oldest_.push_back(piece);
-  counts_.bytes += bytes;
-  ++counts_.expected;
-  if (queue_.size() > idle_ && threads_.size() < options_.most_at_once) {
+  Begin(next);
+}
+
+// Those that may begin now.
+std::vector<Pieces::Ptr> Pieces::TakeNext() {
+  std::vector<Ptr> next;
+  while (!stopping_ && !queue_.empty() && under_way_ < options_.most_at_once) {
+    next.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+    ++under_way_;
+  }
+  return next;
+}
+
+void Pieces::Begin(const std::vector<Ptr>& pieces) {
+  for (const Ptr& piece : pieces) {
+    piece->data.reset(new (std::nothrow) std::byte[piece->bytes]);
+    if (piece->data == nullptr) {
+      End(piece, absl::ResourceExhaustedError("no memory for a piece of an object"));
+      continue;
+    }
+    const auto* const object = piece->object.get();
+    object->Start(piece->offset, {piece->data.get(), piece->bytes},
+                  [this, piece](const absl::Status& status) { End(piece, status); });
+  }
+}
+
+void Pieces::End(const Ptr& piece, const absl::Status& status) {
+  std::vector<Ptr> next;
+  {
+    const base::MutexLock lock(mutex_);
+    // Then requests end at once, within Start, and there may be many.
+    if (absl::IsCancelled(status) || absl::IsResourceExhausted(status)) {
+      for (const Ptr& queued : queue_) Forget(*queued);
+      queue_.clear();
+    }
+    if (absl::IsUnavailable(status) && !piece->is_retried && !stopping_ && Retry(piece)) return;
+    piece->status = status;
+    piece->ended = true;
+    if (!status.ok() && piece->readers == 0) Forget(*piece);
+    --under_way_;
+    next = TakeNext();
+    ended_.NotifyAll();
+  }
+  Begin(next);
+}
+
+// Waiting between attempts takes a thread. The piece stays among those under way. False: there is
+// no thread.
+bool Pieces::Retry(const Ptr& piece) {
+  if (retries_.size() >= idle_ && threads_.size() < options_.most_retried) {
     try {
-      threads_.emplace_back([this] { Serve(); });
-    } catch (const std::system_error&) {  // then fewer threads do it, or the reader itself
+      threads_.emplace_back([this] { ServeRetries(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) return false;
     }
   }
-  queued_.NotifyOne();
+  piece->is_retried = true;
+  retries_.push_back(piece);
+  to_retry_.NotifyOne();
+  return true;
+}
+
+void Pieces::ServeRetries() {
+  ::pthread_setname_np(::pthread_self(), "fetch");
+  for (;;) {
+    Ptr piece;
+    bool is_ending = false;
+    {
+      const base::MutexLock lock(mutex_);
+      ++idle_;
+      while (retries_.empty() && !stopping_) to_retry_.Wait(mutex_);
+      --idle_;
+      if (retries_.empty()) return;
+      piece = std::move(retries_.front());
+      retries_.pop_front();
+      is_ending = stopping_;
+    }
+    End(piece, is_ending ? absl::CancelledError("the store has been stopped")
+                         : piece->object->Fetch(piece->offset, {piece->data.get(), piece->bytes}));
+  }
 }
 
 absl::Status Pieces::Read(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
@@ -97,34 +176,6 @@ absl::Status Pieces::Read(const std::shared_ptr<const FetchedObject>& object, ui
 Pieces::Counts Pieces::counts() const {
   const base::MutexLock lock(mutex_);
   return counts_;
-}
-
-void Pieces::Serve() {
-  ::pthread_setname_np(::pthread_self(), "fetch");
-  for (;;) {
-    std::shared_ptr<Fetched> piece;
-    {
-      const base::MutexLock lock(mutex_);
-      ++idle_;
-      while (queue_.empty() && !stopping_) queued_.Wait(mutex_);
-      --idle_;
-      if (stopping_) return;
-      piece = std::move(queue_.front());
-      queue_.pop_front();
-    }
-    piece->data.reset(new (std::nothrow) std::byte[piece->bytes]);
-    const absl::Status fetched =
-        piece->data == nullptr
-            ? absl::UnavailableError("no memory for a piece of an object")
-            : piece->object->Fetch(piece->offset, {piece->data.get(), piece->bytes});
-    {
-      const base::MutexLock lock(mutex_);
-      piece->status = fetched;
-      piece->ended = true;
-      if (!fetched.ok() && piece->readers == 0) Forget(*piece);
-    }
-    ended_.NotifyAll();
-  }
 }
 
 // Those that still read it keep it alive.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,19 +20,26 @@
 
 namespace penstock::store {
 
-// One version of an object. **Thread safety**: any thread. Fetching waits for the network.
+// One version of an object. **Thread safety**: any thread.
 class FetchedObject {
  public:
   virtual ~FetchedObject() = default;
-  // Fills `into` from the offset of that version, and no other.
+  // Fills `into` from the offset of that version, and no other. Waits for the network, and tries
+  // again what may succeed.
   virtual absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const = 0;
+  // Begins the same, tried once, and returns. `done` is called once, on any thread, this one
+  // included. Unavailable: Fetch may succeed. Cancelled: the store has been stopped. The object and
+  // the memory stay until then.
+  using Done = std::function<void(const absl::Status&)>;
+  virtual void Start(uint64_t offset, std::span<std::byte> into, Done done) const = 0;
 };
 
 class Pieces {
  public:
   struct Options {
     uint64_t most_bytes = uint64_t{512} << 20;  // of pieces that are held or being fetched
-    uint32_t most_at_once = 128;                // requests under way: a thread each
+    uint32_t most_at_once = 128;                // requests under way
+    uint32_t most_retried = 16;  // of these, requests that are repeated: a thread each
     // Pieces that nobody has read for so long make room for others.
     base::Duration unread_for = std::chrono::seconds(10);
   };
@@ -43,7 +51,7 @@ class Pieces {
   };
 
   explicit Pieces(const Options& options) : options_(options) {}
-  // Waits for the fetches under way. **Requires**: nobody reads any more.
+  // Waits for the requests under way. **Requires**: nobody reads any more.
   ~Pieces();
   Pieces(const Pieces&) = delete;
   Pieces& operator=(const Pieces&) = delete;
@@ -63,17 +71,24 @@ class Pieces {
   struct Fetched;
   using Key = std::pair<const FetchedObject*, uint64_t>;  // with the offset
 
-  void Serve();
+  using Ptr = std::shared_ptr<Fetched>;
+  void Begin(const std::vector<Ptr>& pieces);
+  std::vector<Ptr> TakeNext() PENSTOCK_REQUIRES(mutex_);
+  void End(const Ptr& piece, const absl::Status& status);
+  bool Retry(const Ptr& piece) PENSTOCK_REQUIRES(mutex_);
+  void ServeRetries();
   void Forget(const Fetched& piece) PENSTOCK_REQUIRES(mutex_);
   void MakeRoom(uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
 
   const Options options_;
   mutable base::Mutex mutex_;
-  base::CondVar queued_, ended_;
-  std::map<Key, std::shared_ptr<Fetched>> known_ PENSTOCK_GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<Fetched>> queue_ PENSTOCK_GUARDED_BY(mutex_);
+  base::CondVar to_retry_, ended_;
+  std::map<Key, Ptr> known_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<Ptr> queue_ PENSTOCK_GUARDED_BY(mutex_);    // that have not begun
+  std::deque<Ptr> retries_ PENSTOCK_GUARDED_BY(mutex_);  // that no thread has taken
   std::deque<std::weak_ptr<Fetched>> oldest_ PENSTOCK_GUARDED_BY(mutex_);  // as they were expected
-  std::vector<std::thread> threads_ PENSTOCK_GUARDED_BY(mutex_);
+  uint32_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::vector<std::thread> threads_ PENSTOCK_GUARDED_BY(mutex_);  // for retries
   size_t idle_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   Counts counts_ PENSTOCK_GUARDED_BY(mutex_);

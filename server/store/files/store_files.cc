@@ -114,6 +114,9 @@ class StoreFiles::File final : public source::RemoteFile {
     absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into);
     }
+    void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
+      objects_.StartRead(address_, version_, offset, into, std::move(done));
+    }
 
    private:
     ObjectStore& objects_;

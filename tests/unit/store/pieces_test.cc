@@ -26,6 +26,31 @@ class CountedObject final : public FetchedObject {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::byte((offset + i) % 251);
     return status_;
   }
+  ~CountedObject() override {
+    std::vector<std::thread> started;
+    {
+      const base::MutexLock lock(mutex_);
+      started.swap(started_);
+    }
+    for (std::thread& thread : started) thread.join();
+  }
+  void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
+    const base::MutexLock lock(mutex_);
+    started_.emplace_back([=, this] {
+      absl::Status once;
+      {
+        const base::MutexLock lock(mutex_);
+        once = once_;
+      }
+      const absl::Status fetched = Fetch(offset, into);
+      done(once.ok() ? fetched : once);
+    });
+  }
+  // What Start says instead of success.
+  void FailOnce(absl::Status status) {
+    const base::MutexLock lock(mutex_);
+    once_ = std::move(status);
+  }
   void Hold(bool held) {
     const base::MutexLock lock(mutex_);
     held_ = held;
@@ -50,6 +75,8 @@ class CountedObject final : public FetchedObject {
   mutable int requests_ PENSTOCK_GUARDED_BY(mutex_) = 0, under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0,
                         most_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool held_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  mutable std::vector<std::thread> started_ PENSTOCK_GUARDED_BY(mutex_);
+  absl::Status once_ PENSTOCK_GUARDED_BY(mutex_);
   absl::Status status_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
@@ -151,6 +178,27 @@ TEST_F(PiecesTest, AFailureIsToldAndTheNextReadAsksAgain) {
 
   object_->Fail(absl::OkStatus());
   EXPECT_TRUE(Read(pieces, 0, 0, 100).ok());
+  EXPECT_EQ(object_->requests(), 3);  // the first, its repetition, the reader's
+}
+
+TEST_F(PiecesTest, WhatMaySucceedIsTriedAgainByFewThreads) {
+  Pieces pieces({.most_at_once = 64, .most_retried = 2});
+  object_->FailOnce(absl::UnavailableError("slow down"));
+  for (uint64_t i = 0; i < 40; ++i) pieces.Expect(object_, 100 * i, 100);
+  Await([&] { return object_->requests() == 80; });
+  for (uint64_t i = 0; i < 40; ++i) EXPECT_TRUE(Read(pieces, 100 * i, 0, 100).ok());
+  EXPECT_EQ(object_->requests(), 80);
+  EXPECT_EQ(pieces.counts().bytes, 0u);
+}
+
+TEST_F(PiecesTest, AStoreThatWasStoppedEndsWhatWaits) {
+  Pieces pieces({.most_at_once = 2});
+  object_->Hold(true);
+  for (uint64_t i = 0; i < 1000; ++i) pieces.Expect(object_, 100 * i, 100);
+  Await([&] { return object_->under_way() == 2; });
+  object_->Fail(absl::CancelledError("ending"));
+  object_->Hold(false);
+  Await([&] { return pieces.counts().bytes == 0; });
   EXPECT_EQ(object_->requests(), 2);
 }
 
