@@ -33,7 +33,7 @@ def while_gone(attempt, seconds, may_pass, failed=None):
             time.sleep(_PAUSE)
             continue
         if gone_since is not None:
-            say("the daemon is back; continuing with the same batch")
+            say("it can again; going on with the same batch")
         return result
 
 

@@ -44,7 +44,7 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
   switch (code) {
     case absl::StatusCode::kUnavailable:
       return absl::UnavailableError(absl::StrCat(
-          "the daemon at ", address, " does not accept calls: ", status.error_message()));
+          "the daemon at ", address, " cannot serve this now: ", status.error_message()));
     case absl::StatusCode::kCancelled:  // not by us
       return absl::UnavailableError(
           absl::StrCat("the daemon at ", address, " cancelled the call, as it does when it stops"));

@@ -190,18 +190,32 @@ DatasetIdentity MakeIdentity(const std::string& words, const source::FilesStamp&
           .changed_ns = files.changed_ns};
 }
 
+// Whether a folder in a store has shards of that kind.
+absl::StatusOr<bool> HasShards(const std::string& folder, absl::string_view suffix,
+                               const OpeningOptions& options) {
+  if (!absl::EndsWith(folder, "/") || options.remote == nullptr) return false;
+  PENSTOCK_ASSIGN_OR_RETURN(const source::RemoteFiles::Found found,
+                            options.remote->List(folder, suffix));
+  return !found.empty();
+}
+
 // Of files in stores there are only shards, which their names tell.
-absl::StatusOr<NamedDataset> RecogniseRemote(NamedDataset dataset) {
+absl::StatusOr<NamedDataset> RecogniseRemote(NamedDataset dataset, const OpeningOptions& options) {
   const std::string file = source::WithoutQuery(dataset.path);
-  if (source::IsTarPath(file)) {
+  PENSTOCK_ASSIGN_OR_RETURN(const bool has_tar,
+                            HasShards(dataset.path, source::kTarSuffix, options));
+  PENSTOCK_ASSIGN_OR_RETURN(const bool has_records,
+                            HasShards(dataset.path, source::kRecordsSuffix, options));
+  if (has_tar || source::IsTarPath(file)) {
     dataset.tar = {.shards = {dataset.path}};
-  } else if (source::IsRecordsPath(file)) {
+  } else if (has_records || source::IsRecordsPath(file)) {
     dataset.tfrecord = {.shards = {dataset.path}};
   } else {
     return absl::InvalidArgumentError(
         absl::StrCat("opening a dataset: '", source::WithoutQuery(dataset.path),
                      "': from stores Penstock reads tar and TFRecord shards, by names such as "
-                     "s3://bucket/train-{000..146}.tar; pack the samples into shards, or copy what "
+                     "s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/; "
+                     "pack the samples into shards, or copy what "
                      "is there to a disk"));
   }
   dataset.by_path = false;
@@ -259,7 +273,7 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
 
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
-  if (source::IsRemotePath(dataset.path)) return RecogniseRemote(std::move(dataset));
+  if (source::IsRemotePath(dataset.path)) return RecogniseRemote(std::move(dataset), options);
   if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
     // Paths in the specification are checked when they are opened.
     (source::IsRecordsPath(dataset.path) ? dataset.tfrecord

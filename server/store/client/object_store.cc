@@ -9,11 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/back_off.h"
 #include "common/base/check.h"
+#include "server/store/client/listing.h"
 
 namespace penstock::store {
 namespace {
 
 constexpr size_t kMostRegions = 10'000;
+constexpr size_t kMostKeys = 1'000'000;
 
 }  // namespace
 
@@ -26,6 +28,26 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
       absl::StrCat("'", ToText(address),
                    "': the server gives neither an ETag nor Last-Modified, so a change of the file "
                    "could not be noticed; serve it by one that does"));
+}
+
+absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder) {
+  std::vector<std::string> keys;
+  std::string token;
+  do {
+    const TransferAnswer answer = Perform(
+        folder, [&](const StoreAccess& access) { return ToListRequest(folder, access, token); });
+    PENSTOCK_ASSIGN_OR_RETURN(ListPage page, ToListPage(answer, folder));
+    if (!page.next_token.empty() && page.next_token == token)
+      return absl::DataLossError(
+          absl::StrCat("'", ToText(folder), "': the store's listing does not go on"));
+    token = std::move(page.next_token);
+    for (std::string& key : page.keys) keys.push_back(std::move(key));
+    if (keys.size() > kMostKeys)
+      return absl::ResourceExhaustedError(absl::StrCat("'", ToText(folder), "' holds more than ",
+                                                       kMostKeys, " objects; name the files"));
+  } while (!token.empty());
+  std::sort(keys.begin(), keys.end());  // not all stores do
+  return keys;
 }
 
 TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreAccess& access,

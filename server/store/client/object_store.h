@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
@@ -35,6 +36,10 @@ class ObjectStore {
   // **Errors**: those of ToStatus; FailedPrecondition if the store tells nothing by which another
   // version could be recognised.
   absl::StatusOr<ObjectVersion> Stat(const Address& address);
+  // The names of all objects of the folder (its key ends in a slash, or is empty), but for those in
+  // folders below it, in the order of their bytes. **Errors**: those of ToListPage;
+  // ResourceExhausted: more than a million.
+  absl::StatusOr<std::vector<std::string>> List(const Address& folder);
   // Fills `into` from the offset of that version. **Requires**: the range lies within it, and is
   // not empty. **Errors**: those of ToStatus and CheckVersion; `into` is then unspecified.
   absl::Status Read(const Address& address, const ObjectVersion& version, uint64_t offset,

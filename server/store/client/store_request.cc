@@ -108,6 +108,11 @@ TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
   return request;
 }
 
+TransferRequest ToBucketRequest(const Address& address, const StoreAccess& access,
+                                const std::string& query) {
+  return MakeRequest(address, access, absl::StrCat(BucketUrl(address, access), "/?", query));
+}
+
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address) {
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   ObjectVersion version;

@@ -42,6 +42,11 @@ TransferRequest ToStatRequest(const Address& address, const StoreAccess& access)
 TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
                               const ObjectVersion& version, const TransferRange& range);
 
+// Asks the bucket itself. `query`: encoded, without its question mark. **Requires**: s3:// or
+// gs://.
+TransferRequest ToBucketRequest(const Address& address, const StoreAccess& access,
+                                const std::string& query);
+
 // The version that an answer to a stat speaks of. **Errors**: those of ToStatus; DataLoss if its
 // size is missing.
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
@@ -178,11 +179,21 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std:
 
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& folder,
                                                             absl::string_view suffix) {
-  return absl::UnimplementedError(
-      absl::StrCat("'", folder,
-                   "': folders in stores are not listed yet; name the files instead, "
-                   "for example ",
-                   folder, "train-{000..146}", suffix));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(folder));
+  if (address.scheme != Scheme::kS3 && address.scheme != Scheme::kGs)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", ToText(address), "': web servers do not list their files; name them, for ",
+        "example train-{000..146}", suffix));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->objects.List(address));
+  std::vector<std::string> urls;
+  for (const std::string& key : keys) {
+    const absl::string_view name = absl::string_view(key).substr(address.key.size());
+    if (name.size() > suffix.size() && absl::EndsWith(name, suffix) &&
+        !absl::StrContains(name, '/'))
+      urls.push_back(absl::StrCat(folder, name));
+  }
+  return Find(urls);
 }
 
 }  // namespace penstock::store

@@ -24,7 +24,7 @@ class StoreFiles final : public source::RemoteFiles {
 
   // **Errors**: also FailedPrecondition: libcurl is missing, or a setting is wrong.
   absl::StatusOr<Found> Find(std::span<const std::string> urls) override;
-  // **Errors**: Unimplemented.
+  // **Errors**: also InvalidArgument for web servers, which list nothing.
   absl::StatusOr<Found> List(const std::string& folder, absl::string_view suffix) override;
 
   // Ends what is under way, and refuses whatever comes, with Cancelled.

@@ -93,6 +93,16 @@ class EqualTest(StoreTest):
         remote, local = self.loader(f"s3://records/{names}"), self.loader(records / names)
         self.expect_equal(self.epoch(remote), self.epoch(local))
 
+    def test_a_folder_stands_for_its_shards(self):
+        strange = [f"s3://strange/a b+c&d/{name}" for name in ("x.txt", "below/000000.tar")]
+        for path in self.shards.iterdir():
+            self.store.put("strange", f"a b+c&d/{path.name}", path.read_bytes())
+        for url in strange:
+            self.store.put("strange", url.removeprefix("s3://strange/"), b"no shard")
+        for folder in ("s3://photos/train/", "s3://strange/a b+c&d/"):
+            with self.subTest(folder):
+                self.expect_equal(self.epoch(self.loader(folder)), self.epoch(self.loader(self.shards)))
+
     def test_plain_http_is_read_without_keys(self):
         url = self.proxy.endpoint + "/open/{000000..000003}.tar"
         self.expect_equal(self.epoch(self.loader(url)), self.epoch(self.loader(self.shards)))
@@ -229,8 +239,9 @@ class RefusedTest(StoreTest):
 
     def test_what_cannot_be_read_is_said(self):
         self.assertIn("s3://photos/absent.tar", self.refusal("s3://photos/absent.tar"))
-        for folder in ("s3://photos/train.tar/", "s3://photos/train/"):
+        for folder in ("s3://photos/", "s3://photos/absent/"):
             self.assertIn("tar and TFRecord shards", self.refusal(folder))
+        self.assertIn("do not list their files", self.refusal(self.store.endpoint + "/open/"))
         self.assertIn("tar and TFRecord shards", self.refusal("https://127.0.0.1:9/data.zip?key=secret"))
         self.assertNotIn("secret", self.refusal("https://127.0.0.1:9/data.zip?key=secret"))
 
