@@ -1,9 +1,10 @@
 // Reads objects for store_test.py: read_object [NAME=VALUE]... stat URL
+//                                  read_object [NAME=VALUE]... list URL
 //                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
 //                                  THREADS]
 // NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. StoreKeys are those
-// of the environment. Prints the status, then for stat "BYTES ETAG", for read the bytes in
-// hexadecimal (of the last of several), and the retries.
+// of the environment. Prints the status, then for stat "BYTES ETAG", for list the names, for read
+// the bytes in hexadecimal (of the last of several), and the retries.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -61,6 +62,13 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
   ObjectStore store(transfers, store_options);
   const auto address = ParseAddress(words.at(1));
   if (!address.ok()) return Say(address.status());
+  if (words[0] == "list") {
+    const auto keys = store.List(*address);
+    if (!keys.ok()) return Say(keys.status());
+    std::printf("OK\n");
+    for (const std::string& key : *keys) std::printf("%s\n", key.c_str());
+    return 0;
+  }
   const auto version = store.Stat(*address);
   if (!version.ok()) return Say(version.status());
   if (words[0] == "stat") {

@@ -176,6 +176,36 @@ class AnswersTest(StoreCase):
         self.assertIn("neither an ETag nor Last-Modified", status)
 
 
+class ListingTest(unittest.TestCase):
+    names = sorted([f"a b+&<ü/{number:05}.tar" for number in range(1203)] + ["a b+&<ü/per%25cent", "a b+&<ü/below/x"],
+                   key=str.encode)
+
+    def listed(self, store, names, folder):
+        for name in names:
+            store.put("listed", name, b"x")
+        keys = {"AWS_ACCESS_KEY_ID": store.key, "AWS_SECRET_ACCESS_KEY": store.secret}
+        status, *found = run(f"endpoint={store.endpoint}", "list", f"s3://listed/{folder}", environment=keys)
+        self.assertEqual(status, "OK")
+        return found
+
+    def test_of_several_pages(self):
+        with servers.FileStore() as store:
+            wanted = [name for name in self.names if "below" not in name]
+            self.assertEqual(self.listed(store, self.names, "a b+&<ü/"), wanted)
+
+    def test_of_stores_that_others_wrote(self):
+        for make in (servers.Moto, servers.Rclone):
+            with self.subTest(make.__name__):
+                try:
+                    store = make()
+                except processes.Missing as error:
+                    self.skipTest(str(error))
+                with store:
+                    names = self.names[:20] + self.names[-2:]
+                    wanted = [name for name in names if "below" not in name]
+                    self.assertEqual(self.listed(store, names, "a b+&<ü/"), wanted)
+
+
 class ElsewhereTest(unittest.TestCase):
     def test_a_bucket_in_another_region_is_found_there(self):
         with servers.FileStore(region="eu-west-1", token="token") as store, \
