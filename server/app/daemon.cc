@@ -253,6 +253,7 @@ Daemon::~Daemon() {
 
 void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
+  if (stores_ != nullptr) stores_->Tick();
   reloads_.AnswerAll();
   runner_->Post([this](feed::Engine& engine, base::TimePoint at) { canary_.Step(engine, at); });
   health_.SetReady(ready());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/shm/control_page.h"
 #include "common/shm/python_host.h"
@@ -314,7 +315,19 @@ absl::Status CheckText(absl::string_view field, absl::string_view text, size_t m
 absl::Status CheckDatasetName(absl::string_view name) {
   if (name.empty())
     return Wrong("dataset is missing; set a dataset's name (penstockctl datasets lists them)");
-  return CheckText("dataset", name, kMaxDatasetBytes);
+  PENSTOCK_RETURN_IF_ERROR(CheckText("dataset", name, kMaxDatasetBytes));
+  if (!absl::StartsWithIgnoreCase(name, "http://") && !absl::StartsWithIgnoreCase(name, "https://"))
+    return absl::OkStatus();
+  const absl::string_view place = name.substr(name.find("://") + 3);
+  if (absl::StrContains(place.substr(0, place.find('/')), '@'))
+    return Wrong(
+        "dataset: the URL contains a user or a password, and names of datasets are logged; "
+        "leave it out");
+  if (absl::StrContains(place, '?'))
+    return Wrong(
+        "dataset: the URL contains a query, which may be a secret, and names of datasets are "
+        "logged; use s3:// with keys, or a URL without one");
+  return absl::OkStatus();
 }
 
 absl::Status Validate(const Request& request) {

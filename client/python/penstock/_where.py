@@ -49,6 +49,9 @@ def _absolute(path):
 def _of_url(url):
     scheme, rest = _URL.fullmatch(url).groups()
     if scheme.lower() in _STORES:
+        if scheme.lower() in ("http", "https") and ("?" in rest or "@" in rest.partition("/")[0]):
+            raise InvalidArgument(f"the dataset is a {scheme.lower()} URL with a query or a password, which may be a secret, and "
+                                  "names of datasets are logged; use s3:// with keys, or a URL without them")
         return f"{scheme.lower()}://{rest}"
     if scheme.lower() != "file":
         raise InvalidArgument(f"the dataset is {url!r}, but Penstock reads files of this machine, and of stores by s3://, gs://, "

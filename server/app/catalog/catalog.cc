@@ -41,6 +41,7 @@ Catalog::Catalog(const Options& options)
       access_(std::make_shared<source::StateAccess>()),
       open_(options.max_datasets),
       loader_(ToOpeningOptions(options, access_), options.in_slots, options.kept_rows, open_),
+      callers_(options.asked_again_within),
       desks_(options.desks) {
   SetOffer(options.offer);
 }

@@ -44,6 +44,7 @@ class Catalog {
     std::shared_ptr<kept::KeptRowStore> kept_rows = {};  // null: none are kept
     NewParsers new_parsers = {};                         // parse files; needed for most kinds
     source::RemoteFiles* remote = nullptr;               // outlives it; null: URLs are refused
+    base::Duration asked_again_within = std::chrono::seconds(3);  // as in WaitingCallers
   };
 
   explicit Catalog(const Options& options);

@@ -37,7 +37,7 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
   const bool is_path = is_url || dataset.front() == '/';
   if (!any_path_ && (names_files || is_path))
     return absl::PermissionDeniedError(absl::StrCat(
-        "'", source::WithoutQuery(dataset),
+        "'", dataset,
         names_files ? "' names files"
         : is_url    ? "' is a URL"
                     : "' is a path",

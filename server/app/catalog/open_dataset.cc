@@ -201,7 +201,9 @@ absl::StatusOr<bool> HasShards(const std::string& folder, absl::string_view suff
 
 // Of files in stores there are only shards, which their names tell.
 absl::StatusOr<NamedDataset> RecogniseRemote(NamedDataset dataset, const OpeningOptions& options) {
-  const std::string file = source::WithoutQuery(dataset.path);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                            source::ExpandBraces(dataset.path));
+  const std::string& file = files.front();
   PENSTOCK_ASSIGN_OR_RETURN(const bool has_tar,
                             HasShards(dataset.path, source::kTarSuffix, options));
   PENSTOCK_ASSIGN_OR_RETURN(const bool has_records,
@@ -212,7 +214,7 @@ absl::StatusOr<NamedDataset> RecogniseRemote(NamedDataset dataset, const Opening
     dataset.tfrecord = {.shards = {dataset.path}};
   } else {
     return absl::InvalidArgumentError(
-        absl::StrCat("opening a dataset: '", source::WithoutQuery(dataset.path),
+        absl::StrCat("opening a dataset: '", dataset.path,
                      "': from stores Penstock reads tar and TFRecord shards, by names such as "
                      "s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/; "
                      "pack the samples into shards, or copy what "

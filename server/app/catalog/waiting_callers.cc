@@ -9,23 +9,29 @@ WaitingCallers::WaitingCaller::WaitingCaller(WaitingCallers& callers, const std:
                                              Cancelled cancelled)
     : callers_(callers), desk_(desk) {
   const base::MutexLock lock(callers_.mutex_);
-  std::list<Cancelled>& all = callers_.by_desk_[desk_];
-  place_ = all.insert(all.end(), std::move(cancelled));
+  Desk& here = callers_.by_name_[desk_];
+  place_ = here.callers.insert(here.callers.end(), std::move(cancelled));
+  here.wanted = base::Now();
 }
 
 WaitingCallers::WaitingCaller::~WaitingCaller() {
   std::list<Cancelled> gone;  // destroyed without the lock, because it may hold the caller's call
   const base::MutexLock lock(callers_.mutex_);
-  std::list<Cancelled>& all = callers_.by_desk_[desk_];
-  gone.splice(gone.end(), all, place_);
-  if (all.empty()) callers_.by_desk_.erase(desk_);
+  Desk& here = callers_.by_name_[desk_];
+  gone.splice(gone.end(), here.callers, place_);
+  if (here.callers.empty()) callers_.by_name_.erase(desk_);
 }
 
 bool WaitingCallers::AnyAt(const std::string& desk) const {
   const base::MutexLock lock(mutex_);
-  const auto found = by_desk_.find(desk);
-  return found != by_desk_.end() && std::any_of(found->second.begin(), found->second.end(),
-                                                [](const Cancelled& gone) { return !gone(); });
+  const auto found = by_name_.find(desk);
+  if (found == by_name_.end()) return false;
+  Desk& here = found->second;
+  const bool any = std::any_of(here.callers.begin(), here.callers.end(),
+                               [](const Cancelled& gone) { return !gone(); });
+  const base::TimePoint now = base::Now();
+  if (any) here.wanted = now;
+  return any || now - here.wanted < asked_again_within_;
 }
 
 }  // namespace penstock::app

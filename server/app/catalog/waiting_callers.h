@@ -1,6 +1,7 @@
 // Who waits for the openings of each desk. Callers who ask for the same dataset wait at the same
 // desk for one opening after another, and what the first one finds serves the others too. So an
-// opening is wanted as long as anyone waits at its desk, whoever began it.
+// opening is wanted as long as anyone waits at its desk, whoever began it, and for some seconds
+// longer: a trainer whose daemon is new asks again and again, each time for less than a second.
 //
 // **Thread safety**: any thread.
 #pragma once
@@ -10,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/base/mutex.h"
 
 namespace penstock::app {
@@ -35,11 +37,21 @@ class WaitingCallers {
     std::list<Cancelled>::iterator place_;
   };
 
+  // `asked_again_within`: how much longer an opening is wanted.
+  explicit WaitingCallers(base::Duration asked_again_within)
+      : asked_again_within_(asked_again_within) {}
+
   bool AnyAt(const std::string& desk) const;
 
  private:
+  struct Desk {
+    std::list<Cancelled> callers = {};
+    base::TimePoint wanted = {};  // when somebody was last found to wait
+  };
+
+  const base::Duration asked_again_within_;
   mutable base::Mutex mutex_;
-  std::map<std::string, std::list<Cancelled>> by_desk_ PENSTOCK_GUARDED_BY(mutex_);
+  mutable std::map<std::string, Desk> by_name_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::app

@@ -10,9 +10,4 @@ bool IsRemotePath(absl::string_view text) {
   return false;
 }
 
-std::string WithoutQuery(absl::string_view url) {
-  const bool has_query = absl::StartsWithIgnoreCase(url, "http");
-  return std::string(has_query ? url.substr(0, url.find('?')) : url);
-}
-
 }  // namespace penstock::source

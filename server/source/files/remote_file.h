@@ -55,8 +55,5 @@ class RemoteFiles {
 
 // Whether the text is the URL of a file or folder in a store: s3://, gs://, https:// or http://.
 bool IsRemotePath(absl::string_view text);
-// The URL without what follows its question mark, which may be a secret. In s3:// and gs:// that is
-// part of the name.
-std::string WithoutQuery(absl::string_view url);
 
 }  // namespace penstock::source

@@ -20,8 +20,13 @@ constexpr size_t kMostKeys = 1'000'000;
 }  // namespace
 
 absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
-  const TransferAnswer answer =
-      Perform(address, [&](const StoreAccess& access) { return ToStatRequest(address, access); });
+  TransferAnswer answer = Perform(address, Tries::kLong, [&](const StoreAccess& access) {
+    return ToStatRequest(address, access);
+  });
+  if (answer.code == 400 || answer.code == 403 || answer.code == 405)
+    answer = Perform(address, Tries::kLong, [&](const StoreAccess& access) {
+      return ToReadRequest(address, access, {}, {.offset = 0, .bytes = 1});
+    });
   PENSTOCK_ASSIGN_OR_RETURN(ObjectVersion version, ToVersion(answer, address));
   if (version.is_pinned()) return version;
   return absl::FailedPreconditionError(
@@ -34,8 +39,9 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
   std::vector<std::string> keys;
   std::string token;
   do {
-    const TransferAnswer answer = Perform(
-        folder, [&](const StoreAccess& access) { return ToListRequest(folder, access, token); });
+    const TransferAnswer answer = Perform(folder, Tries::kLong, [&](const StoreAccess& access) {
+      return ToListRequest(folder, access, token);
+    });
     PENSTOCK_ASSIGN_OR_RETURN(ListPage page, ToListPage(answer, folder));
     if (!page.next_token.empty() && page.next_token == token)
       return absl::DataLossError(
@@ -48,6 +54,12 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
   } while (!token.empty());
   std::sort(keys.begin(), keys.end());  // not all stores do
   return keys;
+}
+
+void ObjectStore::SetAccess(const StoreAccess& s3, const StoreAccess& gs) {
+  const base::MutexLock lock(mutex_);
+  s3_ = s3;
+  gs_ = gs;
 }
 
 TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreAccess& access,
@@ -65,9 +77,9 @@ TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreA
 }
 
 absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& version,
-                               uint64_t offset, std::span<std::byte> into) {
+                               uint64_t offset, std::span<std::byte> into, Tries tries) {
   PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
-  const TransferAnswer answer = Perform(address, [&](const StoreAccess& access) {
+  const TransferAnswer answer = Perform(address, tries, [&](const StoreAccess& access) {
     return FillingRequest(address, access, version, offset, into);
   });
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
@@ -88,26 +100,26 @@ void ObjectStore::StartRead(const Address& address, const ObjectVersion& version
 }
 
 template <typename Make>
-TransferAnswer ObjectStore::Perform(const Address& address, const Make& make) {
+TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const Make& make) {
+  const int most = tries == Tries::kLong ? options_.most_tries_long : options_.most_tries;
   bool has_learnt = false;
   base::BackOff back_off({.first = options_.first_pause, .longest = options_.longest_pause});
-  for (int tries = 1;; ++tries) {
+  for (int tried = 1;; ++tried) {
     TransferAnswer answer = transfers_.Perform(make(AccessTo(address)));
     if (!has_learnt && LearnsRegion(address, answer)) {
       has_learnt = true;
       continue;
     }
-    if (tries >= options_.most_tries || !absl::IsUnavailable(ToStatus(answer, address)))
-      return answer;
+    if (tried >= most || !absl::IsUnavailable(ToStatus(answer, address))) return answer;
     ++retries_;
     Pause(back_off.Next(), answer);
   }
 }
 
 StoreAccess ObjectStore::AccessTo(const Address& address) const {
-  StoreAccess access = address.scheme == Scheme::kGs ? options_.gs : options_.s3;
-  if (address.scheme != Scheme::kS3) return access;
   const base::MutexLock lock(mutex_);
+  StoreAccess access = address.scheme == Scheme::kGs ? gs_ : s3_;
+  if (address.scheme != Scheme::kS3) return access;
   if (const auto region = regions_.find(address.place); region != regions_.end())
     access.region = region->second;
   return access;

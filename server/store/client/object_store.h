@@ -22,19 +22,24 @@ namespace penstock::store {
 class ObjectStore {
  public:
   struct Options {
-    StoreAccess s3 = {}, gs = {};
+    StoreAccess s3 = {}, gs = {};  // at first; see SetAccess
     // How often a request is sent that got no answer, or one that asks to try again; and the pause
     // before the second, each further one twice as long, of which up to half is left out at random.
-    int most_tries = 4;
+    int most_tries = 4;       // of reads in a feed, which asks again
+    int most_tries_long = 8;  // of everything that opens a dataset, about 11 s
     base::Duration first_pause = std::chrono::milliseconds(100);
     base::Duration longest_pause = std::chrono::seconds(5);  // also if the store asks for more
   };
   // **Requires**: `transfers` outlives the store.
   ObjectStore(Transfers& transfers, const Options& options)
-      : transfers_(transfers), options_(options) {}
+      : transfers_(transfers), options_(options), s3_(options.s3), gs_(options.gs) {}
 
-  // **Errors**: those of ToStatus; FailedPrecondition if the store tells nothing by which another
-  // version could be recognised.
+  // Replaces keys, endpoints and regions.
+  void SetAccess(const StoreAccess& s3, const StoreAccess& gs);
+
+  // Asks by HEAD; if that is refused, by a request for one byte, because only its answer says why,
+  // and because some may read an object without looking at it. **Errors**: those of ToStatus;
+  // FailedPrecondition if the store tells nothing by which another version could be recognised.
   absl::StatusOr<ObjectVersion> Stat(const Address& address);
   // The names of all objects of the folder (its key ends in a slash, or is empty), but for those in
   // folders below it, in the order of their bytes. **Errors**: those of ToListPage;
@@ -42,8 +47,9 @@ class ObjectStore {
   absl::StatusOr<std::vector<std::string>> List(const Address& folder);
   // Fills `into` from the offset of that version. **Requires**: the range lies within it, and is
   // not empty. **Errors**: those of ToStatus and CheckVersion; `into` is then unspecified.
+  enum class Tries { kShort, kLong };
   absl::Status Read(const Address& address, const ObjectVersion& version, uint64_t offset,
-                    std::span<std::byte> into);
+                    std::span<std::byte> into, Tries tries = Tries::kShort);
 
   // Begins a read that is sent once, and returns. `done` is called once, as in Transfers, with the
   // errors of Read; Unavailable: try again by Read. **Requires**: as Read; address, version and
@@ -55,13 +61,13 @@ class ObjectStore {
   uint64_t retries() const { return retries_.load(); }
 
  private:
-  // Sends what `make` makes for the access to the bucket, until it need not be tried again.
   // What fills `into` with an answer's bytes, as `filled` counts.
   static TransferRequest FillingRequest(const Address& address, const StoreAccess& access,
                                         const ObjectVersion& version, uint64_t offset,
                                         std::span<std::byte> into);
+  // Sends what `make` makes for the access to the bucket, until it need not be tried again.
   template <typename Make>
-  TransferAnswer Perform(const Address& address, const Make& make);
+  TransferAnswer Perform(const Address& address, Tries tries, const Make& make);
   StoreAccess AccessTo(const Address& address) const;
   bool LearnsRegion(const Address& address, const TransferAnswer& answer);
   void Pause(base::Duration longest, const TransferAnswer& answer) const;
@@ -70,6 +76,7 @@ class ObjectStore {
   const Options options_;
   std::atomic<uint64_t> retries_{0};
   mutable base::Mutex mutex_;
+  StoreAccess s3_ PENSTOCK_GUARDED_BY(mutex_), gs_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
 };
 

@@ -116,7 +116,8 @@ TransferRequest ToBucketRequest(const Address& address, const StoreAccess& acces
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address) {
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   ObjectVersion version;
-  if (!absl::SimpleAtoi(answer.Header("content-length"), &version.bytes))
+  version.bytes = answer.total_bytes;  // of an answer to a range
+  if (version.bytes == 0 && !absl::SimpleAtoi(answer.Header("content-length"), &version.bytes))
     return absl::DataLossError(
         absl::StrCat("'", ToText(address), "': the store does not tell its size"));
   version.etag = std::string(answer.Header("etag"));

@@ -188,16 +188,28 @@ void Pieces::Forget(const Fetched& piece) {
 
 // Lets go of pieces that were expected long ago and that nobody reads: their feed may be over.
 void Pieces::MakeRoom(uint64_t bytes) {
+  while (bytes > options_.most_bytes - counts_.bytes && ForgetOldest(options_.unread_for)) continue;
+}
+
+void Pieces::LetGo(base::Duration older_than) {
+  const base::MutexLock lock(mutex_);
+  while (ForgetOldest(older_than)) continue;
+}
+
+// False: what was expected first was not expected so long ago, or is not over.
+bool Pieces::ForgetOldest(base::Duration older_than) {
   while (!oldest_.empty()) {
-    const std::shared_ptr<Fetched> piece = oldest_.front().lock();
-    if (piece != nullptr && known_.contains({piece->object.get(), piece->offset})) {
-      const bool is_full = bytes > options_.most_bytes - counts_.bytes;
-      const bool is_old = base::Now() - piece->expected >= options_.unread_for;
-      if (!is_full || !is_old || !piece->ended || piece->readers > 0) return;
-      Forget(*piece);
-    }
+    const Ptr piece = oldest_.front().lock();
+    const bool is_known = piece != nullptr && known_.contains({piece->object.get(), piece->offset});
+    const bool may_go = is_known && piece->ended && piece->readers == 0 &&
+                        base::Now() - piece->expected >= older_than;
+    if (is_known && !may_go) return false;
     oldest_.pop_front();
+    if (!is_known) continue;
+    Forget(*piece);
+    return true;
   }
+  return false;
 }
 
 }  // namespace penstock::store

@@ -25,7 +25,7 @@ class FetchedObject {
  public:
   virtual ~FetchedObject() = default;
   // Fills `into` from the offset of that version, and no other. Waits for the network, and tries
-  // again what may succeed.
+  // again what may succeed, some times.
   virtual absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const = 0;
   // Begins the same, tried once, and returns. `done` is called once, on any thread, this one
   // included. Unavailable: Fetch may succeed. Cancelled: the store has been stopped. The object and
@@ -65,6 +65,9 @@ class Pieces {
   absl::Status Read(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
                     uint64_t from, std::span<std::byte> into);
 
+  // Lets go of what was expected so long ago and is not read.
+  void LetGo(base::Duration older_than);
+
   Counts counts() const;
 
  private:
@@ -79,6 +82,7 @@ class Pieces {
   void ServeRetries();
   void Forget(const Fetched& piece) PENSTOCK_REQUIRES(mutex_);
   void MakeRoom(uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
+  bool ForgetOldest(base::Duration older_than) PENSTOCK_REQUIRES(mutex_);
 
   const Options options_;
   mutable base::Mutex mutex_;

@@ -15,6 +15,8 @@ namespace penstock::store {
 namespace {
 
 constexpr size_t kAskedAtOnce = 64;
+// What nobody reads for so long goes: its feed is over. A consumer may be slow.
+constexpr base::Duration kUnreadForLong = std::chrono::seconds(60);
 
 // A hash of all that tells this version of this object from others; never 0. Another `salt` gives
 // another hash.
@@ -75,7 +77,7 @@ class StoreFiles::File final : public source::RemoteFile {
 
   absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
     PENSTOCK_RETURN_IF_ERROR(CheckWithin(offset, into.size()));
-    return into.empty() ? absl::OkStatus() : object_->Fetch(offset, into);
+    return into.empty() ? absl::OkStatus() : object_->FetchPatiently(offset, into);
   }
 
   absl::Status ReadPiece(const source::RemotePiece& piece, uint64_t from,
@@ -115,6 +117,9 @@ class StoreFiles::File final : public source::RemoteFile {
     absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into);
     }
+    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+      return objects_.Read(address_, version_, offset, into, ObjectStore::Tries::kLong);
+    }
     void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
       objects_.StartRead(address_, version_, offset, into, std::move(done));
     }
@@ -148,12 +153,20 @@ void StoreFiles::Stop() {
   if (store_ != nullptr) store_->transfers.Stop();
 }
 
+void StoreFiles::Tick() {
+  const base::MutexLock lock(mutex_);
+  if (store_ != nullptr) store_->pieces.LetGo(kUnreadForLong);
+}
+
 absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
   const base::MutexLock lock(mutex_);
   if (stopped_) return absl::CancelledError("the daemon is ending");
-  if (store_ != nullptr) return store_;
   PENSTOCK_ASSIGN_OR_RETURN(const Curl* const curl, Curl::Load());
   PENSTOCK_ASSIGN_OR_RETURN(const StoreSettings settings, ReadStoreSettings(options_.environment));
+  if (store_ != nullptr) {
+    store_->objects.SetAccess(settings.store.s3, settings.store.gs);  // its keys may be new
+    return store_;
+  }
   std::unique_ptr<CacheFolder> cache;
   if (!settings.cache_folder.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(cache,

@@ -11,8 +11,8 @@
 
 namespace penstock::store {
 
-// Reads the settings and loads libcurl when the first file is looked for. The files that it finds
-// may outlive it. **Thread safety**: any thread.
+// Loads libcurl when the first file is looked for, and reads keys anew whenever files are looked
+// for. The files that it finds may outlive it. **Thread safety**: any thread.
 class StoreFiles final : public source::RemoteFiles {
  public:
   struct Options {
@@ -29,6 +29,8 @@ class StoreFiles final : public source::RemoteFiles {
 
   // Ends what is under way, and refuses whatever comes, with Cancelled.
   void Stop();
+  // Call it from time to time: what was fetched for feeds that are over is let go. Never waits.
+  void Tick();
 
  private:
   struct Store;

@@ -3,6 +3,7 @@ proxy that makes faults."""
 import itertools
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
@@ -17,6 +18,7 @@ from stores import datasets, fault_proxy, servers  # noqa: E402
 
 numpy = support.need("numpy")
 import penstock  # noqa: E402
+from penstock import _penstock  # noqa: E402
 
 SAMPLES, SHARD, BATCH = 240, 60, 32
 URL = "s3://photos/train/{000000..000003}.tar"
@@ -102,6 +104,10 @@ class EqualTest(StoreTest):
         for folder in ("s3://photos/train/", "s3://strange/a b+c&d/"):
             with self.subTest(folder):
                 self.expect_equal(self.epoch(self.loader(folder)), self.epoch(self.loader(self.shards)))
+
+    def test_a_list_in_braces_is_expanded(self):
+        url = "s3://photos/train/{000000.tar,000001.tar,000002.tar,000003.tar}"
+        self.expect_equal(self.epoch(self.loader(url)), self.epoch(self.loader(self.shards)))
 
     def test_plain_http_is_read_without_keys(self):
         url = self.proxy.endpoint + "/open/{000000..000003}.tar"
@@ -218,6 +224,22 @@ class FaultTest(StoreTest):
         ids += [batch.sample_ids.copy() for batch in batches]
         self.assertEqual(sorted(numpy.concatenate(ids)), list(range(SAMPLES)))
 
+    def test_a_new_daemon_that_must_index_first_is_waited_for(self):
+        whole = self.epoch(self.loader(self.shards))[0]
+        batches = iter(self.loader())
+        ids = [next(batches).sample_ids.copy()]
+        self.daemon.kill()
+        shutil.rmtree(self.daemon.folder / "state")
+        self.proxy.add("latency", ms=20)  # indexing takes some seconds
+        self.daemon.start()
+        ids += [batch.sample_ids.copy() for batch in batches]
+        numpy.testing.assert_array_equal(numpy.concatenate(ids), whole)
+
+    def test_a_store_that_is_away_when_it_is_opened_is_asked_again(self):
+        self.store.put_folder("late", self.shards)
+        self.proxy.add("outage", mode="refuse", seconds=4)
+        self.assertEqual(len(self.epoch(self.loader("s3://late/"))[0]), SAMPLES)
+
     def test_a_changed_object_ends_the_feed_with_its_name(self):
         self.store.put_folder("changing", self.shards)
         loader = self.loader("s3://changing/{000000..000003}.tar")
@@ -242,8 +264,20 @@ class RefusedTest(StoreTest):
         for folder in ("s3://photos/", "s3://photos/absent/"):
             self.assertIn("tar and TFRecord shards", self.refusal(folder))
         self.assertIn("do not list their files", self.refusal(self.store.endpoint + "/open/"))
-        self.assertIn("tar and TFRecord shards", self.refusal("https://127.0.0.1:9/data.zip?key=secret"))
-        self.assertNotIn("secret", self.refusal("https://127.0.0.1:9/data.zip?key=secret"))
+        self.assertIn("tar and TFRecord shards", self.refusal("https://127.0.0.1:9/data.zip"))
+        self.proxy.add("answer", status=403, method="HEAD")
+        self.proxy.add("answer", status=403, method="GET", body="<Error><Code>ExpiredToken</Code></Error>")
+        self.assertIn("403 ExpiredToken", self.refusal("s3://photos/other.tar"))
+
+    def test_secrets_in_urls_are_refused_and_not_repeated(self):
+        for url in ("https://127.0.0.1:9/data.tar?key=hunter2", "http://user:hunter2@127.0.0.1:9/x{0..2.tar"):
+            with self.subTest(url):
+                with self.assertRaises(penstock.InvalidArgument) as caught:
+                    self.loader(url)
+                self.assertNotIn("hunter2", str(caught.exception))
+                with self.assertRaises(penstock.InvalidArgument) as caught:  # from the daemon
+                    _penstock.Client.connect(address=self.daemon.address).describe(url)
+                self.assertNotIn("hunter2", str(caught.exception) + self.log())
 
     def test_another_environment_is_refused(self):
         before = os.environ["AWS_ENDPOINT_URL"]

@@ -58,7 +58,8 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
   if (!options["path_style"].empty()) store_options.s3.path_style = options["path_style"] == "1";
   store_options.s3.credentials = *credentials;
   if (!options["tries"].empty())
-    store_options.most_tries = static_cast<int>(Number(options["tries"]));
+    store_options.most_tries = store_options.most_tries_long =
+        static_cast<int>(Number(options["tries"]));
   ObjectStore store(transfers, store_options);
   const auto address = ParseAddress(words.at(1));
   if (!address.ok()) return Say(address.status());

@@ -227,7 +227,12 @@ TEST_F(CatalogTest, AnIndexSaysWhatItFoundAndThatItIsCached) {
   EXPECT_TRUE(again.from_cache);
 }
 
+TEST_F(CatalogTest, AnIndexGoesOnForAWhileBecauseItMayBeAskedForAgain) {
+  EXPECT_TRUE(Index(folder_.At("flowers"), {}, true).ok());
+}
+
 TEST_F(CatalogTest, AnIndexThatNobodyWaitsForIsBrokenOff) {
+  options_.asked_again_within = {};
   EXPECT_EQ(Index(folder_.At("flowers"), {}, true).status().code(), absl::StatusCode::kCancelled);
 }
 
