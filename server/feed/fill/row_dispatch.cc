@@ -103,7 +103,9 @@ void RowDispatch::ExpectAhead() {
     if (!feed->dataset->dataset->is_remote()) continue;
     std::vector<uint64_t> samples(ahead.position.rows);
     PlannedFrom(feed->spec, {ahead.position.epoch, ahead.position.first}, samples);
-    for (const uint64_t sample : samples) feed->dataset->dataset->Expect(sample);
+    for (const uint64_t sample : samples)
+      if (feed->kept == nullptr || !feed->kept->Find(sample))
+        feed->dataset->dataset->Expect(sample);
   }
 }
 

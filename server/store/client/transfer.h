@@ -41,8 +41,8 @@ struct TransferRequest {
 
 struct TransferAnswer {
   // Ok if there is a complete answer, whatever its code. **Errors**: Unavailable: no connection, a
-  // deadline, an answer that was cut off; DataLoss: an answer that is not of the range that was
-  // asked for; ResourceExhausted: more than `most_body`; Cancelled: the sink, or Transfers ended.
+  // deadline, an answer that was cut off, or that is not of the range that was asked for (perhaps a
+  // page that says what is wrong); ResourceExhausted: more than `most_body`; Cancelled: the sink, or Transfers ended.
   absl::Status status;
   int code = 0;                                                   // 200, 404, …
   std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case

@@ -156,7 +156,7 @@ class Transfers::Transfer {
       return true;
     }
     if (request_.range && bytes.size() > request_.range->bytes - answer_.bytes)
-      return Refuse(absl::DataLossError("the answer is longer than the range asked for"));
+      return Refuse(absl::UnavailableError("the answer is longer than the range asked for"));
     answer_.bytes += bytes.size();
     if (request_.sink) {
       if (request_.sink(bytes)) return true;
@@ -187,13 +187,13 @@ class Transfers::Transfer {
       const bool is_whole = asked.offset == 0 && code_ == 200 &&
                             absl::SimpleAtoi(answer_.Header("content-length"), &length) &&
                             length == asked.bytes;
-      if (!is_whole) return absl::DataLossError("the store ignores ranges");
+      if (!is_whole) return absl::UnavailableError("the store ignores ranges");
       answer_.total_bytes = length;
       return absl::OkStatus();
     }
     const std::optional<ContentRange> range = ParseContentRange(text);
     if (!range || range->first != asked.offset || range->last - range->first + 1 != asked.bytes)
-      return absl::DataLossError(
+      return absl::UnavailableError(
           absl::StrCat("the store answered with the range '", absl::CHexEscape(text.substr(0, 80)),
                        "' instead of bytes ", asked.offset, "-", asked.offset + asked.bytes - 1));
     answer_.total_bytes = range->total;

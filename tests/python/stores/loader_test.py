@@ -142,6 +142,17 @@ class RequestsTest(StoreTest):
         self.assertGreaterEqual(counts["bytes"], photographs)
         self.assertLess(took, SAMPLES * 0.03 / 4, "requests one after the other would take 7 s")
 
+    def test_nothing_is_fetched_for_rows_that_are_kept(self):
+        loader = self.loader(transform=[penstock.Resize(40), penstock.CenterCrop(40)])
+        first = self.epoch(loader)
+        next(iter(loader))  # the batches that were begun ahead are there
+        self.proxy.reset_counts()
+        for _ in range(2):
+            self.epoch(loader)
+        photographs = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
+        self.assertLess(self.proxy.counts()["bytes"], 0.1 * photographs)
+        self.assertEqual(len(first[0]), SAMPLES)
+
     def test_a_cached_index_is_used(self):
         loader = self.loader()
         self.epoch(loader)
