@@ -42,7 +42,8 @@ struct TransferRequest {
 struct TransferAnswer {
   // Ok if there is a complete answer, whatever its code. **Errors**: Unavailable: no connection, a
   // deadline, an answer that was cut off, or that is not of the range that was asked for (perhaps a
-  // page that says what is wrong); ResourceExhausted: more than `most_body`; Cancelled: the sink, or Transfers ended.
+  // page that says what is wrong); ResourceExhausted: more than `most_body`; Cancelled: the sink,
+  // or Transfers ended.
   absl::Status status;
   int code = 0;                                                   // 200, 404, …
   std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case

@@ -26,13 +26,16 @@ class CountedObject final : public FetchedObject {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::byte((offset + i) % 251);
     return status_;
   }
-  ~CountedObject() override {
-    std::vector<std::thread> started;
-    {
-      const base::MutexLock lock(mutex_);
-      started.swap(started_);
+  // Waits for all that was started, which may hold the object.
+  void Join() {
+    for (std::vector<std::thread> started;; started.clear()) {
+      {
+        const base::MutexLock lock(mutex_);
+        started.swap(started_);
+      }
+      if (started.empty()) return;
+      for (std::thread& thread : started) thread.join();
     }
-    for (std::thread& thread : started) thread.join();
   }
   void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
     const base::MutexLock lock(mutex_);
@@ -82,6 +85,7 @@ class CountedObject final : public FetchedObject {
 
 class PiecesTest : public ::testing::Test {
  protected:
+  void TearDown() override { object_->Join(); }
   void Await(const std::function<bool()>& condition) {
     for (int i = 0; i < 5000 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(1));
     ASSERT_TRUE(condition());
