@@ -121,7 +121,7 @@ absl::Status PinnedStage::MakeRows(Place& place, const std::byte* slot) {
     const uint64_t offset = row * grant.place_bytes;
     PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowInput input,
                               ReadPlace(places.subspan(offset, grant.place_bytes), shape));
-    inputs.push_back(std::move(input));
+    inputs.push_back(input);
   }
   PENSTOCK_ASSIGN_OR_RETURN(
       place.outcomes, rows_->Make({.rows = inputs,
