@@ -159,21 +159,27 @@ void StoreFiles::Tick() {
 }
 
 absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
-  const base::MutexLock lock(mutex_);
-  if (stopped_) return absl::CancelledError("the daemon is ending");
+  const base::MutexLock opening(opening_);
+  const std::shared_ptr<Store> known = [&] {
+    const base::MutexLock lock(mutex_);
+    return store_;
+  }();
   PENSTOCK_ASSIGN_OR_RETURN(const Curl* const curl, Curl::Load());
   PENSTOCK_ASSIGN_OR_RETURN(const StoreSettings settings, ReadStoreSettings(options_.environment));
-  if (store_ != nullptr) {
-    store_->objects.SetAccess(settings.store.s3, settings.store.gs);  // its keys may be new
-    return store_;
+  if (known != nullptr) {
+    known->objects.SetAccess(settings.store.s3, settings.store.gs);  // its keys may be new
+    return known;
   }
   std::unique_ptr<CacheFolder> cache;
   if (!settings.cache_folder.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(cache,
                               CacheFolder::Open(settings.cache_folder, settings.cache_bytes));
   }
-  store_ = std::make_shared<Store>(*curl, settings, std::move(cache), options_.pieces);
-  return store_;
+  const auto made = std::make_shared<Store>(*curl, settings, std::move(cache), options_.pieces);
+  const base::MutexLock lock(mutex_);
+  if (stopped_) return absl::CancelledError("the daemon is ending");
+  store_ = made;
+  return made;
 }
 
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std::string> urls) {

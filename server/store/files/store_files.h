@@ -39,6 +39,7 @@ class StoreFiles final : public source::RemoteFiles {
   absl::StatusOr<std::shared_ptr<Store>> Opened();
 
   const Options options_;
+  base::Mutex opening_;  // one at a time reads files; Stop and Tick don't wait for that
   base::Mutex mutex_;
   std::shared_ptr<Store> store_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
