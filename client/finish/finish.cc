@@ -43,7 +43,8 @@ void FinishInterleaved(const Kernels& kernels, const Spec& spec, std::span<const
     return;
   }
   const Coefficients all = {spec.mean, spec.stddev};
-  kernels.prepare(spec.type, {&all, 1})->Convert(0, rows.data(), rows.size(), out);
+  const size_t output_bytes = rows.size() * ElementBytes(spec.type);
+  kernels.prepare(spec.type, {&all, 1}, output_bytes)->Convert(0, rows.data(), rows.size(), out);
 }
 
 void FinishPlanes(const Kernels& kernels, const Spec& spec, const Shape& shape,
@@ -54,7 +55,7 @@ void FinishPlanes(const Kernels& kernels, const Spec& spec, const Shape& shape,
     for (uint32_t c = 0; c < shape.channels; ++c) {
       channels.push_back({spec.mean.subspan(c, 1), spec.stddev.subspan(c, 1)});
     }
-    converter = kernels.prepare(spec.type, channels);
+    converter = kernels.prepare(spec.type, channels, rows.size() * ElementBytes(spec.type));
   }
   const size_t pixels = size_t{shape.height} * shape.width;
   const size_t element_bytes = ElementBytes(spec.type);

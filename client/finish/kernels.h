@@ -27,8 +27,10 @@ class Converter {
 struct Kernels {
   // Splits interleaved pixels of `channels` bytes into one plane for each channel.
   void (*split)(const uint8_t* pixels, size_t count, uint32_t channels, uint8_t* const* planes);
-  // For types other than uint8. At most 16 coefficients in a part.
-  std::unique_ptr<Converter> (*prepare)(Type type, std::span<const Coefficients> parts);
+  // For types other than uint8. At most 16 coefficients in a part. `output_bytes`: of all that will
+  // be converted, which other threads may read once the converter is destroyed.
+  std::unique_ptr<Converter> (*prepare)(Type type, std::span<const Coefficients> parts,
+                                        size_t output_bytes);
   // out[i] = fl(fl(a[i] · factor_a) + fl(b[i] · factor_b)), rounded to a float type.
   void (*blend)(const float* a, float factor_a, const float* b, float factor_b, size_t count,
                 Type type, std::byte* out);

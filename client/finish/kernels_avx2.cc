@@ -21,6 +21,10 @@ constexpr size_t kMaxPeriod = 16;
 
 enum class Division { kByRemainder, kByCpu };
 
+// Streamed stores pass by the caches: they need no read of the line that they replace, and push
+// nothing out that is needed sooner.
+enum class Stores { kCached, kStreamed };
+
 // The coefficients of 8 · period consecutive elements.
 struct Pattern {
   size_t period = 1;
@@ -90,10 +94,34 @@ Pattern MakePattern(const Coefficients& coefficients) {
 template <Type type>
 constexpr size_t kBytes = type == Type::kFloat32 ? 4 : 2;
 
-template <Type type>
+// Streamed stores need an address that is a multiple of 16, as those of large allocations are.
+constexpr size_t kStreamAlignment = 16;
+
+template <Stores stores>
+void StoreHalves(__m128i halves, std::byte* out) {
+  auto* const to = reinterpret_cast<__m128i*>(out);
+  if constexpr (stores == Stores::kStreamed) {
+    _mm_stream_si128(to, halves);
+  } else {
+    _mm_storeu_si128(to, halves);
+  }
+}
+
+template <Stores stores>
+void StoreFloats(__m256 x, std::byte* out) {
+  auto* const to = reinterpret_cast<float*>(out);
+  if constexpr (stores == Stores::kStreamed) {
+    _mm_stream_ps(to, _mm256_castps256_ps128(x));
+    _mm_stream_ps(to + 4, _mm256_extractf128_ps(x, 1));
+  } else {
+    _mm256_storeu_ps(to, x);
+  }
+}
+
+template <Type type, Stores stores = Stores::kCached>
 void Store(__m256 x, std::byte* out) {
   if constexpr (type == Type::kFloat32) {
-    _mm256_storeu_ps(reinterpret_cast<float*>(out), x);
+    StoreFloats<stores>(x, out);
   } else {
     __m128i half;
     if constexpr (type == Type::kFloat16) {
@@ -106,31 +134,31 @@ void Store(__m256 x, std::byte* out) {
       half =
           _mm_packus_epi32(_mm256_castsi256_si128(rounded), _mm256_extracti128_si256(rounded, 1));
     }
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), half);
+    StoreHalves<stores>(half, out);
   }
 }
 
-template <Type type, Division division>
+template <Type type, Division division, Stores stores>
 void EightValues(const uint8_t* values, const Vectors& v, std::byte* out) {
   const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(values));
-  Store<type>(Normalise<division>(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), v), out);
+  Store<type, stores>(Normalise<division>(_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)), v), out);
 }
 
 // `period` is the pattern's period if it is a usual one, so that the compiler knows it; 0: any.
-template <Type type, Division division, size_t period>
+template <Type type, Division division, Stores stores, size_t period>
 void WholeBlocks(const Pattern& pattern, const uint8_t* values, size_t blocks, std::byte* out) {
   constexpr size_t kStep = kLanes * kBytes<type>;
   if constexpr (period == 0) {
     for (size_t i = 0; i < blocks * pattern.period; ++i) {
-      EightValues<type, division>(values + i * kLanes, At(pattern, i % pattern.period),
-                                  out + i * kStep);
+      EightValues<type, division, stores>(values + i * kLanes, At(pattern, i % pattern.period),
+                                          out + i * kStep);
     }
   } else {
     Vectors vectors[period];
     for (size_t k = 0; k < period; ++k) vectors[k] = At(pattern, k);
     for (size_t i = 0; i < blocks; ++i) {
       for (size_t k = 0; k < period; ++k) {
-        EightValues<type, division>(values, vectors[k], out);
+        EightValues<type, division, stores>(values, vectors[k], out);
         values += kLanes;
         out += kStep;
       }
@@ -138,57 +166,74 @@ void WholeBlocks(const Pattern& pattern, const uint8_t* values, size_t blocks, s
   }
 }
 
-template <Type type, Division division>
+template <Type type, Division division, Stores stores>
 void Blocks(const Pattern& pattern, const uint8_t* values, size_t blocks, std::byte* out) {
-  if (pattern.period == 1) return WholeBlocks<type, division, 1>(pattern, values, blocks, out);
-  if (pattern.period == 3) return WholeBlocks<type, division, 3>(pattern, values, blocks, out);
-  WholeBlocks<type, division, 0>(pattern, values, blocks, out);
+  if (pattern.period == 1)
+    return WholeBlocks<type, division, stores, 1>(pattern, values, blocks, out);
+  if (pattern.period == 3)
+    return WholeBlocks<type, division, stores, 3>(pattern, values, blocks, out);
+  WholeBlocks<type, division, stores, 0>(pattern, values, blocks, out);
 }
 
 // Converts whole blocks in place, and the rest through a block of its own.
 template <Type type, Division division>
-void ConvertAs(const Pattern& pattern, const uint8_t* values, size_t count, std::byte* out) {
+void ConvertAs(const Pattern& pattern, const uint8_t* values, size_t count, Stores stores,
+               std::byte* out) {
   const size_t block = kLanes * pattern.period;
   const size_t blocks = count / block;
-  Blocks<type, division>(pattern, values, blocks, out);
+  if (stores == Stores::kStreamed) {
+    Blocks<type, division, Stores::kStreamed>(pattern, values, blocks, out);
+  } else {
+    Blocks<type, division, Stores::kCached>(pattern, values, blocks, out);
+  }
   const size_t done = blocks * block;
   if (done == count) return;
 
   uint8_t last[kLanes * kMaxPeriod] = {};
   std::byte finished[kLanes * kMaxPeriod * kBytes<type>];
   std::memcpy(last, values + done, count - done);
-  Blocks<type, division>(pattern, last, 1, finished);
+  Blocks<type, division, Stores::kCached>(pattern, last, 1, finished);
   std::memcpy(out + done * kBytes<type>, finished, (count - done) * kBytes<type>);
 }
 
 template <Type type>
 class VectorConverter final : public Converter {
  public:
-  explicit VectorConverter(std::span<const Coefficients> parts) {
+  VectorConverter(std::span<const Coefficients> parts, Stores stores) : stores_(stores) {
     for (const Coefficients& part : parts) patterns_.push_back(MakePattern(part));
   }
+  // Streamed stores are in no order with others until here.
+  ~VectorConverter() override { _mm_sfence(); }
 
   void Convert(size_t part, const uint8_t* values, size_t count, std::byte* out) const override {
     const Pattern& pattern = patterns_[part];
+    const bool aligned = reinterpret_cast<uintptr_t>(out) % kStreamAlignment == 0;
+    const Stores stores = aligned ? stores_ : Stores::kCached;
     if (pattern.division == Division::kByRemainder) {
-      ConvertAs<type, Division::kByRemainder>(pattern, values, count, out);
+      ConvertAs<type, Division::kByRemainder>(pattern, values, count, stores, out);
     } else {
-      ConvertAs<type, Division::kByCpu>(pattern, values, count, out);
+      ConvertAs<type, Division::kByCpu>(pattern, values, count, stores, out);
     }
   }
 
  private:
+  Stores stores_;
   std::vector<Pattern> patterns_;
 };
 
-std::unique_ptr<Converter> Prepare(Type type, std::span<const Coefficients> parts) {
+// Outputs of at least this size are out of most caches before anybody reads them.
+constexpr size_t kStreamedBytes = size_t{16} << 20;
+
+std::unique_ptr<Converter> Prepare(Type type, std::span<const Coefficients> parts,
+                                   size_t output_bytes) {
+  const Stores stores = output_bytes < kStreamedBytes ? Stores::kCached : Stores::kStreamed;
   switch (type) {
     case Type::kFloat32:
-      return std::make_unique<VectorConverter<Type::kFloat32>>(parts);
+      return std::make_unique<VectorConverter<Type::kFloat32>>(parts, stores);
     case Type::kFloat16:
-      return std::make_unique<VectorConverter<Type::kFloat16>>(parts);
+      return std::make_unique<VectorConverter<Type::kFloat16>>(parts, stores);
     case Type::kBFloat16:
-      return std::make_unique<VectorConverter<Type::kBFloat16>>(parts);
+      return std::make_unique<VectorConverter<Type::kBFloat16>>(parts, stores);
     case Type::kUInt8:
       break;
   }

@@ -48,7 +48,8 @@ class TableConverter final : public Converter {
   std::vector<std::vector<Table>> tables_;
 };
 
-std::unique_ptr<Converter> Prepare(Type type, std::span<const Coefficients> parts) {
+std::unique_ptr<Converter> Prepare(Type type, std::span<const Coefficients> parts,
+                                   size_t /*output_bytes*/) {
   switch (type) {
     case Type::kFloat32:
       return std::make_unique<TableConverter<float>>(parts, [](float x) { return x; });

@@ -105,16 +105,17 @@ void EraseFinished(const Spec& spec, const Effects& effects, const Shape& shape,
   }
 }
 
+// Converts tiles, which stay in the caches.
 std::unique_ptr<Converter> ConverterTo(Type type, const Kernels& kernels, const Spec& spec,
                                        const Shape& shape) {
   if (Interleaved(spec, shape)) {
     const Coefficients all = {spec.mean, spec.stddev};
-    return kernels.prepare(type, {&all, 1});
+    return kernels.prepare(type, {&all, 1}, kTileValues * ElementBytes(type));
   }
   std::vector<Coefficients> channels;
   for (uint32_t c = 0; c < shape.channels; ++c)
     channels.push_back({spec.mean.subspan(c, 1), spec.stddev.subspan(c, 1)});
-  return kernels.prepare(type, channels);
+  return kernels.prepare(type, channels, kTileValues * ElementBytes(type));
 }
 
 // MixUp: converts a tile of a row and of the row before it, then blends both into the output. Each

@@ -77,6 +77,34 @@ TEST(FinishTest, NoRowsAreFine) {
   EXPECT_TRUE(Apply({.type = Type::kUInt8}, {0, 224, 224, 3}, {}, {}).ok());
 }
 
+// 66 images of 201·225 pixels: more than is written through the caches. The images and planes begin
+// at every remainder of 16 bytes.
+class LargeFinishTest : public ::testing::TestWithParam<std::tuple<Type, Layout>> {};
+
+TEST_P(LargeFinishTest, EveryVariantGivesTheSameBytes) {
+  const auto [type, layout] = GetParam();
+  const std::vector<float> mean = {0.485f, 0.456f, 0.406f}, stddev = {0.229f, 0.224f, 0.225f};
+  const Spec spec = {.type = type, .layout = layout, .mean = mean, .stddev = stddev};
+  const Shape shape = {.rows = 66, .height = 201, .width = 225, .channels = 3};
+  std::vector<uint8_t> rows(size_t{shape.rows} * shape.height * shape.width * shape.channels);
+  uint32_t state = 1;
+  for (uint8_t& value : rows) value = static_cast<uint8_t>((state = state * 1664525 + 1) >> 24);
+  const size_t bytes = rows.size() * ElementBytes(type);
+  ASSERT_GT(bytes, size_t{16} << 20);
+
+  std::vector<std::vector<std::byte>> found;
+  for (const Variant variant : SupportedVariants()) {
+    std::vector<std::byte>& into = found.emplace_back(bytes);
+    ASSERT_TRUE(Apply(spec, shape, rows, into, variant).ok());
+  }
+  for (const std::vector<std::byte>& other : found) EXPECT_TRUE(other == found.front());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, LargeFinishTest,
+                         ::testing::Combine(::testing::Values(Type::kFloat32, Type::kFloat16,
+                                                              Type::kBFloat16),
+                                            ::testing::Values(Layout::kNHWC, Layout::kNCHW)));
+
 // One of this CPU's variants.
 class CpuFinisher final : public Finisher {
  public:
