@@ -248,7 +248,9 @@ class LoaderBase:
             self._goal.fingerprint = 0
 
     def _rate_of_engines(self):
-        with contextlib.closing(self._connected().open(self._options(1.0))) as session:
+        at = native.State()  # without a fingerprint, because the pixels are others; nobody is given them
+        at.epoch, at.consumed, at.seed = self._at.epoch, self._at.consumed, self._at.seed
+        with contextlib.closing(self._connected().open(self._options(1.0, at))) as session:
             take = self._taker(session)
             return rate_of(lambda: take() is not None, self._settings.batch_size)
 
@@ -312,8 +314,8 @@ class LoaderBase:
         self._goal = None
         self._served = True
 
-    def _options(self, gpu_share):
-        return _feed.options_of(self._settings, self._at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)
+    def _options(self, gpu_share, at=None):
+        return _feed.options_of(self._settings, at or self._at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)
 
     @property
     def _rank_of_order(self):
