@@ -3,15 +3,17 @@ import gzip
 import io
 import os
 import pathlib
+import shutil
 import statistics
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402
 
 torch = support.need("torch")
 numpy = support.need("numpy")
-Image = getattr(__import__("PIL.Image"), "Image") if support.need("PIL") else None
+support.need("PIL")
 if not torch.cuda.is_available():
     support.skip("no GPU: torch sees none")
 if not support.DATA or not pathlib.Path(support.DATA, "mnist").is_dir():
@@ -20,6 +22,7 @@ if not support.DATA or not pathlib.Path(support.DATA, "mnist").is_dir():
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from penstock.bench.train import resnet  # noqa: E402
+from PIL import Image  # noqa: E402
 
 IMAGES, TRAINED = 10000, 8000
 EPOCHS, SEEDS = 3, 3
@@ -56,9 +59,10 @@ def write(folder):
 class AccuracyTest(support.FeedTest):
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
-        cls.files = os.path.join(cls.folder, "digits")
+        cls.files = tempfile.mkdtemp(prefix="penstock-digits-")
+        cls.addClassCleanup(shutil.rmtree, cls.files, ignore_errors=True)
         write(cls.files)
+        super().setUpClass()
 
     def loader(self, part, steps, **asked):
         loader = penstock.torch.DataLoader(os.path.join(self.files, part), 128, transform=steps, device="cuda", timeout=60, **asked)
