@@ -49,8 +49,8 @@ class GrpcOpener final : public client::Opener {
           v1::OpenSessionRequest request = client::MakeOpenRequest(options_, state, epochs);
           request.mutable_feed()->set_given_order(given_order);
           client::AskFor(ask, DeviceRequest(), request);
-          if (places_.rows != nullptr)
-            client::AskForFiles(options_, places_.rows->version(), request);
+          if (!places_.makers.empty())
+            client::AskForFiles(options_, places_.makers.front()->version(), request);
           return connection->Open(request, ask, places_, deadline);
         }));
     const client::Grant& grant = opened.attachment->grant();
@@ -69,13 +69,19 @@ class GrpcOpener final : public client::Opener {
   }
 
   uint64_t DecoderBytes() const override {
-    return places_.rows == nullptr ? 0 : places_.rows->bytes();
+    return SumOf([](const client::Gpu::Rows& maker) { return maker.bytes(); });
   }
   uint64_t RowsReplaced() const override {
-    return places_.rows == nullptr ? 0 : places_.rows->replaced();
+    return SumOf([](const client::Gpu::Rows& maker) { return maker.replaced(); });
   }
 
  private:
+  template <typename Count>
+  uint64_t SumOf(Count count) const {
+    uint64_t sum = 0;
+    for (const auto& maker : places_.makers) sum += count(*maker);
+    return sum;
+  }
   client::DeviceRequest DeviceRequest() const {
     return {places_.gpu == nullptr ? cuda::Uuid() : places_.gpu->uuid(), options_.device_depth};
   }
@@ -106,7 +112,8 @@ absl::StatusOr<std::unique_ptr<GrpcOpener>> MakeOpener(std::shared_ptr<client::C
     if (places.gpu == nullptr)
       return absl::FailedPreconditionError(
           absl::StrCat("gpu_decoding: no GPU to decode on: ", choice.reason));
-    PENSTOCK_ASSIGN_OR_RETURN(places.rows, places.gpu->MakeRows(options.gpu_decoding->nvjpeg));
+    PENSTOCK_ASSIGN_OR_RETURN(places.makers,
+                              places.gpu->MakeRowMakers(options.gpu_decoding->nvjpeg));
     request.delivery = Delivery::kPinned;
     request.or_host = false;
   }

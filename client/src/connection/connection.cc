@@ -139,7 +139,7 @@ absl::StatusOr<Opened> Connection::Attach(const Grant& grant,
   if (grant.delivery != Delivery::kPinned || grant.synthetic) return opened;
   attachment->Hold();
   absl::StatusOr<PinnedStage*> stage =
-      PinnedStage::Make(AttachmentHold(attachment), places.gpu, grant.device_depth, places.rows);
+      PinnedStage::Make(AttachmentHold(attachment), places.gpu, grant.device_depth, places.makers);
   if (!stage.ok()) {
     attachment->Abandon();
     return stage.status();

@@ -20,9 +20,9 @@ namespace penstock::client {
 
 // Where a session's batches go on a GPU. Shared with the session.
 struct GpuPlaces {
-  std::shared_ptr<Gpu> gpu;              // null: host delivery
-  std::shared_ptr<Gpu::Rows> rows = {};  // makes undecoded rows; null: there are none
-  uint32_t depth = 0;                    // batches in GPU memory at once, for pinned delivery
+  std::shared_ptr<Gpu> gpu;  // null: host delivery
+  RowMakers makers = {};     // of undecoded rows; empty: there are none
+  uint32_t depth = 0;        // batches in GPU memory at once, for pinned delivery
 };
 
 class Connection final : public Link, public std::enable_shared_from_this<Connection> {

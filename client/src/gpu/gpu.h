@@ -102,8 +102,10 @@ class Gpu {
   virtual absl::StatusOr<std::unique_ptr<Event>> MakeEvent() = 0;
   virtual absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() = 0;
 
-  // On a stream of its own. `nvjpeg`: the library's path; empty: as the loader finds it.
-  virtual absl::StatusOr<std::unique_ptr<Rows>> MakeRows(const std::string& nvjpeg) = 0;
+  // As many as keep its engines busy, each on a stream of its own. `nvjpeg`: the library's path;
+  // empty: as the loader finds it.
+  virtual absl::StatusOr<std::vector<std::shared_ptr<Rows>>> MakeRowMakers(
+      const std::string& nvjpeg) = 0;
 
   // Copies on a stream of its own, and waits.
   virtual absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) = 0;
@@ -143,6 +145,9 @@ class Gpu {
   // Waits for all of the device's work.
   virtual absl::Status Synchronize() = 0;
 };
+
+// Take batches in turn; empty: there are no undecoded rows.
+using RowMakers = std::vector<std::shared_ptr<Gpu::Rows>>;
 
 // FailedPrecondition while the stream is being captured into a graph: a captured release would run
 // again with every launch of the graph.

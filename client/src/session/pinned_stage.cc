@@ -9,27 +9,30 @@
 namespace penstock::client {
 
 absl::StatusOr<PinnedStage*> PinnedStage::Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
-                                               uint32_t depth, std::shared_ptr<Gpu::Rows> rows) {
+                                               uint32_t depth, RowMakers makers) {
   LeaseOwnerHold<PinnedStage> made(
-      new PinnedStage(std::move(attachment), std::move(gpu), std::max(depth, 2u), std::move(rows)));
+      new PinnedStage(std::move(attachment), std::move(gpu), std::max(depth, 2u)));
+  PENSTOCK_RETURN_IF_ERROR(made->StartLanes(std::move(makers)));
   PENSTOCK_RETURN_IF_ERROR(made->MakePlaces());
   made->Hold();  // for the caller
   return made.get();
 }
 
-PinnedStage::PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth,
-                         std::shared_ptr<Gpu::Rows> rows)
-    : LeaseOwner(std::move(gpu)),
-      attachment_(std::move(attachment)),
-      places_(depth),
-      rows_(std::move(rows)) {}
+PinnedStage::PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth)
+    : LeaseOwner(std::move(gpu)), attachment_(std::move(attachment)), places_(depth) {}
+
+absl::Status PinnedStage::StartLanes(RowMakers makers) {
+  for (std::shared_ptr<Gpu::Rows>& maker : makers) {
+    Lane& lane = lanes_.emplace_back(Lane{.maker = std::move(maker)});
+    lane.thread = std::make_unique<StageThread>();
+    PENSTOCK_RETURN_IF_ERROR(lane.thread->Start());
+  }
+  return absl::OkStatus();
+}
 
 absl::Status PinnedStage::MakePlaces() {
-  if (rows_ == nullptr) {
+  if (!makes_rows()) {
     PENSTOCK_ASSIGN_OR_RETURN(stream_, gpu()->MakeStream());
-  } else {
-    thread_ = std::make_unique<StageThread>();
-    PENSTOCK_RETURN_IF_ERROR(thread_->Start());
   }
   PENSTOCK_ASSIGN_OR_RETURN(idle_, gpu()->MakeEvent());
   const Grant& grant = attachment_->grant();
@@ -43,16 +46,24 @@ absl::Status PinnedStage::MakePlaces() {
   return absl::OkStatus();
 }
 
-// Waits for the copy stream, which may still call GiveBack and read segments. If that fails, leaks
+// Waits for the copies, which may still call GiveBack and read segments. If that fails, leaks
 // everything. Freeing the places waits for the work that still reads them.
 void PinnedStage::End() {
-  thread_.reset();
-  if (idle_ != nullptr && started_ != 0) {
-    absl::Status idle = idle_->Record(stream());
-    if (idle.ok()) idle = idle_->Wait();
-    if (!idle.ok()) return;
-  }
+  for (Lane& lane : lanes_) lane.thread.reset();
+  if (idle_ != nullptr && started_ != 0 && !AwaitStreams().ok()) return;
   delete this;
+}
+
+absl::Status PinnedStage::AwaitStreams() {
+  for (size_t i = 0; i < std::max<size_t>(1, lanes_.size()); ++i) {
+    PENSTOCK_RETURN_IF_ERROR(idle_->Record(StreamOf(i)));
+    PENSTOCK_RETURN_IF_ERROR(idle_->Wait());
+  }
+  return absl::OkStatus();
+}
+
+Stream PinnedStage::StreamOf(uint64_t sequence) const {
+  return makes_rows() ? LaneOf(sequence).maker->stream() : stream_->get();
 }
 
 bool PinnedStage::HasFreeBuffer() const {
@@ -87,26 +98,26 @@ absl::Status PinnedStage::Start(const Attachment::Taken& taken) {
   place.sequence.store(started_, std::memory_order_relaxed);
   place.prepared.reset();
   place.complete = false;
-  if (thread_ == nullptr) return Copy(place, slot);
-  thread_->Add(
+  if (!makes_rows()) return Copy(place, slot);
+  LaneOf(started_).thread->Add(
       started_, [this, &place, slot] { return Copy(place, slot); },
       [this] { reports_.Send(*attachment_.get()); });
   return absl::OkStatus();
 }
 
 absl::Status PinnedStage::Copy(Place& place, const std::byte* slot) {
-  const Stream stream = this->stream();
+  const uint64_t sequence = place.taken.view.sequence;
+  const Stream stream = StreamOf(sequence);
   if (place.was_read) PENSTOCK_RETURN_IF_ERROR(place.read->MakeWait(stream));
   place.was_read = false;
-  if (rows_ != nullptr) PENSTOCK_RETURN_IF_ERROR(MakeRows(place, slot));
+  if (makes_rows()) PENSTOCK_RETURN_IF_ERROR(MakeRows(place, slot));
   // What is behind the places: labels, ids and tensors.
   const Grant& grant = attachment_->grant();
-  const uint64_t from = rows_ == nullptr ? 0 : grant.batch_size * grant.place_bytes;
+  const uint64_t from = makes_rows() ? grant.batch_size * grant.place_bytes : 0;
   PENSTOCK_RETURN_IF_ERROR(gpu()->CopyToDevice(place.memory->data() + from, slot + from,
                                                grant.slot_bytes - from, stream));
   if (!place.outcomes.empty()) PENSTOCK_RETURN_IF_ERROR(Replace(place, place.outcomes));
   PENSTOCK_RETURN_IF_ERROR(place.copied->Record(stream));
-  const uint64_t sequence = place.taken.view.sequence;
   Return& back = returns_[sequence % returns_.size()];
   back = {attachment_.get(), sequence};
   return gpu()->CallWhenReached(stream, &GiveBack, &back);
@@ -124,10 +135,11 @@ absl::Status PinnedStage::MakeRows(Place& place, const std::byte* slot) {
     inputs.push_back(input);
   }
   PENSTOCK_ASSIGN_OR_RETURN(
-      place.outcomes, rows_->Make({.rows = inputs,
-                                   .height = shape.height,
-                                   .width = shape.width,
-                                   .into = reinterpret_cast<uint8_t*>(place.memory->data())}));
+      place.outcomes, LaneOf(place.taken.view.sequence)
+                          .maker->Make({.rows = inputs,
+                                        .height = shape.height,
+                                        .width = shape.width,
+                                        .into = reinterpret_cast<uint8_t*>(place.memory->data())}));
   if (place.outcomes.size() == shape.rows) return absl::OkStatus();
   return absl::InternalError(
       absl::StrCat("outcomes of ", place.outcomes.size(), " rows, expected ", shape.rows));
@@ -163,7 +175,7 @@ absl::Status PinnedStage::Replace(Place& place, std::span<const gpu_decode::RowO
           absl::StrCat("no row of a batch can be decoded; the first: sample ", place.ids.front(),
                        ": ", outcomes.front().why));
     PENSTOCK_RETURN_IF_ERROR(CopyRow(place, other, row));
-    rows_->NoteReplaced();
+    LaneOf(place.taken.view.sequence).maker->NoteReplaced();
   }
   return absl::OkStatus();
 }
@@ -174,7 +186,8 @@ absl::Status PinnedStage::CopyRow(Place& place, uint32_t from, uint32_t to) {
   place.ids[to] = place.ids[from];
   const auto copy = [&](uint64_t begin, uint64_t stride, uint64_t bytes) {
     std::byte* const at = place.memory->data() + begin;
-    return gpu()->CopyOnDevice(at + to * stride, at + from * stride, bytes, stream());
+    return gpu()->CopyOnDevice(at + to * stride, at + from * stride, bytes,
+                               StreamOf(place.taken.view.sequence));
   };
   PENSTOCK_RETURN_IF_ERROR(copy(0, grant.row_elements(), grant.row_elements()));
   PENSTOCK_RETURN_IF_ERROR(copy(grant.labels_offset, sizeof(int64_t), sizeof(int64_t)));
@@ -200,7 +213,7 @@ absl::StatusOr<Attachment::Taken> PinnedStage::Pop(const Stream* stream) {
 
 absl::Status PinnedStage::Prepare(uint64_t sequence, const Stream* stream) {
   Place& place = Find(sequence);
-  if (thread_ != nullptr) PENSTOCK_RETURN_IF_ERROR(thread_->Await(sequence));
+  if (makes_rows()) PENSTOCK_RETURN_IF_ERROR(LaneOf(sequence).thread->Await(sequence));
   if (place.complete || (stream != nullptr && place.prepared == *stream)) return absl::OkStatus();
   if (stream == nullptr) {
     PENSTOCK_RETURN_IF_ERROR(place.copied->Wait());
@@ -213,7 +226,7 @@ absl::Status PinnedStage::Prepare(uint64_t sequence, const Stream* stream) {
 }
 
 void PinnedStage::Release(uint64_t sequence) {
-  if (thread_ != nullptr) thread_->Forget(sequence);
+  if (makes_rows()) LaneOf(sequence).thread->Forget(sequence);
   Find(sequence).sequence.store(0, std::memory_order_release);
 }
 
@@ -221,7 +234,7 @@ absl::Status PinnedStage::ReleaseBehind(uint64_t sequence, Stream stream) {
   Place& place = Find(sequence);
   PENSTOCK_RETURN_IF_ERROR(place.read->Record(stream));
   place.was_read = true;
-  if (thread_ != nullptr) thread_->Forget(sequence);
+  if (makes_rows()) LaneOf(sequence).thread->Forget(sequence);
   place.sequence.store(0, std::memory_order_release);
   return absl::OkStatus();
 }

@@ -1,7 +1,7 @@
 // Pinned delivery: copies a session's batches from host memory into GPU memory of this process, one
 // batch ahead, on a stream of its own, and hands out the copies. To the daemon this is a host
 // session whose slots are released as soon as they are copied. Undecoded rows are decoded on the
-// way, on a thread of its own.
+// way, by makers with a thread each, which take batches in turn.
 //
 // Invariants: a place has a sequence while its batch is staged or handed out; the copy stream waits
 // for the last work that read a place before it overwrites it.
@@ -29,18 +29,19 @@ namespace penstock::client {
 class PinnedStage final : public LeaseOwner {
  public:
   // `depth` places of the session's slot size, at least two. The caller holds the first reference.
-  // `rows`: makes the rows of undecoded ones, shared with the session's other stages; else null.
+  // `makers`: of undecoded rows, shared with the session's other stages; empty: rows are decoded.
   static absl::StatusOr<PinnedStage*> Make(AttachmentHold attachment, std::shared_ptr<Gpu> gpu,
-                                           uint32_t depth, std::shared_ptr<Gpu::Rows> rows = {});
+                                           uint32_t depth, RowMakers makers = {});
 
   bool HasFreeBuffer() const;
-  bool makes_rows() const { return thread_ != nullptr; }
+  bool makes_rows() const { return !lanes_.empty(); }
   uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
   bool HasStaged() const { return started_ != popped_; }
   // Whether the next staged batch is made, or will be within `wait`. A copy always is: the stream
   // that uses it waits.
   bool IsMade(base::Duration wait = {}) const {
-    return thread_ == nullptr || thread_->AwaitUntil(popped_ + 1, base::Now() + wait);
+    if (!makes_rows()) return true;
+    return LaneOf(popped_ + 1).thread->AwaitUntil(popped_ + 1, base::Now() + wait);
   }
 
   // Starts copying a batch that was taken from the attachment; they come in order. **Requires**:
@@ -69,6 +70,11 @@ class PinnedStage final : public LeaseOwner {
     std::vector<gpu_decode::RowOutcome> outcomes;  // of undecoded rows
     Attachment::Taken taken;
   };
+  // A maker of undecoded rows, with its thread.
+  struct Lane {
+    std::shared_ptr<Gpu::Rows> maker;
+    std::unique_ptr<StageThread> thread = nullptr;
+  };
   // Argument of the callback by which the copy stream releases a slot. One for each sequence that
   // can be out.
   struct Return {
@@ -76,14 +82,18 @@ class PinnedStage final : public LeaseOwner {
     uint64_t sequence = 0;
   };
 
-  PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth,
-              std::shared_ptr<Gpu::Rows> rows);
+  PinnedStage(AttachmentHold attachment, std::shared_ptr<Gpu> gpu, uint32_t depth);
   ~PinnedStage() override = default;
   void End() override;
   absl::Status MakePlaces();
-  Stream stream() const { return rows_ == nullptr ? stream_->get() : rows_->stream(); }
+  absl::Status StartLanes(RowMakers makers);
+  // **Requires**: makes_rows().
+  Lane& LaneOf(uint64_t sequence) { return lanes_[sequence % lanes_.size()]; }
+  const Lane& LaneOf(uint64_t sequence) const { return lanes_[sequence % lanes_.size()]; }
+  Stream StreamOf(uint64_t sequence) const;
+  absl::Status AwaitStreams();
   absl::Status Copy(Place& place, const std::byte* slot);
-  // Undecoded rows, on the thread.
+  // Undecoded rows, on the lane's thread.
   absl::Status MakeRows(Place& place, const std::byte* slot);
   // Each row that could not be decoded becomes a copy of the next row of its batch that could, with
   // that one's id and label. All of them are noted for the daemon.
@@ -98,12 +108,11 @@ class PinnedStage final : public LeaseOwner {
   const AttachmentHold attachment_;
   std::vector<Place> places_;
   std::array<Return, shm::kControlCapacity> returns_;
-  const std::shared_ptr<Gpu::Rows> rows_;   // null: rows are as they are
-  std::unique_ptr<Gpu::OwnStream> stream_;  // null: that of rows_
+  std::unique_ptr<Gpu::OwnStream> stream_;  // null: those of the lanes
   std::unique_ptr<Gpu::Event> idle_;
-  uint64_t started_ = 0, popped_ = 0;    // sequences, in order
-  UndecodableReports reports_;           // used on the thread
-  std::unique_ptr<StageThread> thread_;  // null without rows_; declared last, because it uses all
+  uint64_t started_ = 0, popped_ = 0;  // sequences, in order
+  UndecodableReports reports_;         // used on the lanes' threads
+  std::vector<Lane> lanes_;            // declared last, because their threads use all
 };
 
 }  // namespace penstock::client

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace penstock::client {
@@ -15,13 +14,20 @@ constexpr size_t kMostInACall = 4096;
 }  // namespace
 
 void UndecodableReports::Send(const Attachment& attachment) {
-  const std::set<uint64_t> noted = std::exchange(noted_, {});
-  const std::vector<uint64_t> samples(noted.begin(), noted.end());
+  std::vector<uint64_t> samples;
+  {
+    const base::MutexLock lock(mutex_);
+    samples.assign(noted_.begin(), noted_.end());
+    noted_.clear();
+  }
   std::span<const uint64_t> rest = samples;
   while (!rest.empty()) {
     const std::span<const uint64_t> part = rest.first(std::min(rest.size(), kMostInACall));
     if (!attachment.ReportUndecodable(part, kTimeout).ok()) return;
-    reported_.insert(part.begin(), part.end());
+    {
+      const base::MutexLock lock(mutex_);
+      reported_.insert(part.begin(), part.end());
+    }
     rest = rest.subspan(part.size());
   }
 }

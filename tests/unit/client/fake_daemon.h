@@ -161,7 +161,7 @@ class FakeDaemon {
     if (grant_.delivery != Delivery::kPinned) return opened;
     (*made)->Hold();
     const absl::StatusOr<PinnedStage*> stage =
-        PinnedStage::Make(AttachmentHold(*made), gpu, grant_.device_depth, rows);
+        PinnedStage::Make(AttachmentHold(*made), gpu, grant_.device_depth, makers);
     if (!stage.ok()) return stage.status();
     opened.stage = LeaseOwnerHold<PinnedStage>(*stage);
     return opened;
@@ -215,8 +215,8 @@ class FakeDaemon {
   }
 
   const std::shared_ptr<FakeLink> link = std::make_shared<FakeLink>();
-  std::shared_ptr<Gpu::Rows> rows = {};  // shared with the stages; for undecoded rows
-  std::byte* slab = nullptr;             // for device delivery: also contains the slots
+  RowMakers makers = {};      // shared with the stages; for undecoded rows
+  std::byte* slab = nullptr;  // for device delivery: also contains the slots
 
  private:
   void Fill(std::byte* slot, uint64_t number) {

@@ -64,9 +64,12 @@ class FakeGpu final : public Gpu {
   absl::StatusOr<std::unique_ptr<OwnStream>> MakeStream() override {
     return std::make_unique<CopyStream>(Named(kFirstOwn + streams_made++));
   }
-  absl::StatusOr<std::unique_ptr<Rows>> MakeRows(const std::string&) override {
+  absl::StatusOr<RowMakers> MakeRowMakers(const std::string&) override {
     PENSTOCK_RETURN_IF_ERROR(making);
-    return std::make_unique<FakeRows>(*this, Named(kFirstOwn + streams_made++));
+    RowMakers makers;
+    for (int i = 0; i < 2; ++i)
+      makers.push_back(std::make_shared<FakeRows>(*this, Named(kFirstOwn + streams_made++)));
+    return makers;
   }
   absl::Status CopyToHost(std::byte* to, const std::byte* from, size_t bytes) override {
     std::memcpy(to, from, bytes);
@@ -172,6 +175,12 @@ class FakeGpu final : public Gpu {
     return slab.data();
   }
 
+  // Batches of undecoded rows.
+  int MadeOn(Stream stream) {
+    const std::lock_guard lock(mutex_);
+    return made_[stream];
+  }
+
   // Errors to return, by kind of request.
   std::atomic<bool> hold_rows = false;  // rows are not made
   absl::Status ipc, vmm, registering, copying, finishing, writing, synchronizing, making;
@@ -254,6 +263,7 @@ class FakeGpu final : public Gpu {
         const gpu_decode::RowBatch& batch) override {
       while (gpu_.hold_rows) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       gpu_.Run(stream_);
+      gpu_.NoteMade(stream_);
       PENSTOCK_RETURN_IF_ERROR(gpu_.making);
       std::vector<gpu_decode::RowOutcome> outcomes(batch.rows.size());
       const size_t bytes = size_t{3} * batch.height * batch.width;
@@ -279,6 +289,10 @@ class FakeGpu final : public Gpu {
     const Stream stream_;
   };
 
+  void NoteMade(Stream stream) {
+    const std::lock_guard lock(mutex_);
+    ++made_[stream];
+  }
   void Put(Stream stream, std::function<void()> act) {
     const std::lock_guard lock(mutex_);
     streams_[stream].push_back([act = std::move(act)] {
@@ -290,6 +304,7 @@ class FakeGpu final : public Gpu {
   cuda::Uuid uuid_{{1, 2, 3}};
   std::recursive_mutex mutex_;  // of what is on streams; work on them may put more there
   std::map<Stream, std::deque<Step>> streams_;
+  std::map<Stream, int> made_;
   std::deque<std::vector<std::byte>> own_;
 };
 

@@ -56,7 +56,7 @@ shm::RowNote JpegNote() {
 
 class UndecodedSessionTest : public ::testing::Test {
  protected:
-  UndecodedSessionTest() { daemon_.rows = gpu_->MakeRows("").value(); }
+  UndecodedSessionTest() { daemon_.makers = gpu_->MakeRowMakers("").value(); }
 
   // Announces a batch whose rows hold files that begin with these bytes.
   void Announce(const std::vector<uint8_t>& first_bytes) {
@@ -80,13 +80,18 @@ class UndecodedSessionTest : public ::testing::Test {
   SessionCore Open() {
     return SessionCore(std::make_unique<FakeOpener>(&reopening_), daemon_.Attach(gpu_).value(), {});
   }
+  uint64_t Replaced() const {
+    uint64_t rows = 0;
+    for (const auto& maker : daemon_.makers) rows += maker->replaced();
+    return rows;
+  }
   static std::span<const uint8_t> RowOf(const Result<Batch>& batch, uint32_t row) {
     return {batch->device_images() + row * kRowBytes, kRowBytes};
   }
   // What Next says of a batch with one such note.
   std::string Refusal(const shm::RowNote& note) {
     FakeDaemon daemon{UndecodedGrant()};
-    daemon.rows = daemon_.rows;
+    daemon.makers = daemon_.makers;
     daemon.AnnounceNext();
     slot_ = daemon.slots();
     for (uint32_t row = 0; row < 4; ++row) Write(row, row == 2 ? note : JpegNote());
@@ -133,7 +138,7 @@ TEST_F(UndecodedSessionTest, ARowThatCannotBeDecodedBecomesTheNextThatCan) {
   int64_t labels[4];
   std::memcpy(labels, device + UndecodedGrant().labels_offset, sizeof labels);
   EXPECT_THAT(labels, ElementsAre(11, 11, 12, 11));
-  EXPECT_EQ(daemon_.rows->replaced(), 2u);
+  EXPECT_EQ(Replaced(), 2u);
 }
 
 TEST_F(UndecodedSessionTest, ABatchWithoutAnyRowIsAnErrorThatNamesASample) {
@@ -156,6 +161,14 @@ TEST_F(UndecodedSessionTest, BatchesComeInTheirOrderAndSlotsGoBack) {
     EXPECT_THAT(images, Each(number));
     EXPECT_EQ(daemon_.page().released[number].load(), number + 1u);
   }
+}
+
+TEST_F(UndecodedSessionTest, MakersTakeBatchesInTurn) {
+  for (uint8_t batch = 0; batch < 4; ++batch) Announce({batch, batch, batch, batch});
+  SessionCore session = Open();
+  for (int number = 0; number < 4; ++number) ASSERT_TRUE(session.Next(kSoon).ok());
+  ASSERT_EQ(daemon_.makers.size(), 2u);
+  for (const auto& maker : daemon_.makers) EXPECT_EQ(gpu_->MadeOn(maker->stream()), 2);
 }
 
 TEST_F(UndecodedSessionTest, ABatchInTheMakingIsWaitedForWithinTheTimeLimitAndCounted) {
@@ -271,7 +284,7 @@ TEST_F(UndecodedSessionTest, ASessionThatFailsOnBadSamplesNamesTheFirstAndReport
   grant.dataset = "birds";
   grant.fail_on_bad_sample = true;
   FakeDaemon daemon{grant};
-  daemon.rows = daemon_.rows;
+  daemon.makers = daemon_.makers;
   daemon.AnnounceNext();
   slot_ = daemon.slots();
   for (uint32_t row = 0; row < 4; ++row) {
@@ -285,7 +298,7 @@ TEST_F(UndecodedSessionTest, ASessionThatFailsOnBadSamplesNamesTheFirstAndReport
   EXPECT_EQ(status.code(), Code::kDataLoss);
   EXPECT_THAT(status.message(),
               HasSubstr("sample 101 of 'birds': the GPU cannot decode it: damaged"));
-  EXPECT_EQ(daemon_.rows->replaced(), 0u);
+  EXPECT_EQ(Replaced(), 0u);
   EXPECT_THAT(daemon.link->AwaitReports(1), ElementsAre(ElementsAre(101, 102, 103)));
 }
 

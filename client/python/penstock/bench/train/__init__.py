@@ -15,6 +15,7 @@ from .. import machine
 from . import report as reports
 
 WARM_UP_SECONDS = 2  # Penstock's daemon has all its workers by then
+SETTLING_SECONDS = 30  # at most
 
 
 def run(arguments):
@@ -112,10 +113,17 @@ class _Rounds:
         seconds = self._asked.seconds
         with contextlib.closing(feed.batches()) as batches:
             self._loop.train(batches, min(seconds, WARM_UP_SECONDS), at_least=1 + feed.ready)
+            self._settle(feed, batches)
             steps_per_second = self._loop.train(batches, seconds)
         rate = self._ranks.decided(steps_per_second) * self._asked.batch_size * self._ranks.count
         self.say(f"{feed.name}: {rate:,.5g} images/s")
         return rate
+
+    def _settle(self, feed, batches):
+        for _ in range(SETTLING_SECONDS):
+            if self._ranks.decided(feed.settled()):
+                return
+            self._loop.train(batches, 1)
 
     def say(self, words):
         if self._ranks.is_first:

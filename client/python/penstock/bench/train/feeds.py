@@ -14,6 +14,7 @@ class Feed(NamedTuple):
     name: str
     batches: Callable[[], Iterator[Tuple[Any, Any]]]
     ready: int  # most batches that it makes ahead
+    settled: Callable[[], bool] = lambda: True  # whether it will go on as it is; decode="auto" has to choose first
 
 
 def synthetic(asked, device):
@@ -47,7 +48,8 @@ def of_loader(loader, decode):
         while True:
             yield from loader
 
-    return Feed("Penstock" if decode == "cpu" else f"Penstock, decode={decode!r}", batches, 4)
+    return Feed("Penstock" if decode == "cpu" else f"Penstock, decode={decode!r}", batches, 4,
+                lambda: loader.state_dict().get("gpu_share", 0) is not None)
 
 
 def dataloader(asked, device, workers):
