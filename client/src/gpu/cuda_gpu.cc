@@ -115,9 +115,9 @@ class CudaRows final : public Gpu::Rows {
     PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream, cuda::Stream::Make(cuda::StreamPriority::kLow));
     PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowMaker maker,
                               gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg,
-                                                          .stream = stream.get(),
                                                           .arena_bytes = kArenaOfMaker,
-                                                          .nvjpeg_bytes = kNvjpegOfMaker}));
+                                                          .nvjpeg_bytes = kNvjpegOfMaker,
+                                                          .stream = stream.get()}));
     return std::make_unique<CudaRows>(device, std::move(stream), std::move(maker));
   }
   CudaRows(int device, cuda::Stream stream, gpu_decode::RowMaker maker)

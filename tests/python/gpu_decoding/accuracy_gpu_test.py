@@ -25,7 +25,7 @@ from penstock.bench.train import resnet  # noqa: E402
 from PIL import Image  # noqa: E402
 
 IMAGES, TRAINED = 10000, 8000
-EPOCHS, SEEDS = 3, 3
+EPOCHS, SEEDS = 6, 3
 CROP = [penstock.RandomResizedCrop(64, scale=(0.5, 1.0)), penstock.Normalize("half")]
 
 
