@@ -10,6 +10,7 @@
 // **Thread safety**: Start and Pop on the session's thread; the rest on any.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -37,6 +38,8 @@ class PinnedStage final : public LeaseOwner {
   bool makes_rows() const { return !lanes_.empty(); }
   uint32_t depth() const { return static_cast<uint32_t>(places_.size()); }
   bool HasStaged() const { return started_ != popped_; }
+  // Whether another batch may be staged: one, or one for each maker.
+  bool MayStage() const { return started_ - popped_ < std::max<size_t>(1, lanes_.size()); }
   // Whether the next staged batch is made, or will be within `wait`. A copy always is: the stream
   // that uses it waits.
   bool IsMade(base::Duration wait = {}) const {

@@ -15,7 +15,7 @@ bool ReadyBatches::HasBatch() const {
 }
 
 bool ReadyBatches::CanStart() const {
-  return !stage_->HasStaged() && !AllTaken() && stage_->HasFreeBuffer();
+  return stage_->MayStage() && !AllTaken() && stage_->HasFreeBuffer();
 }
 
 absl::StatusOr<ReadyBatches::Taken> ReadyBatches::Take(const Stream* stream, uint64_t epoch) {
@@ -34,10 +34,13 @@ absl::Status ReadyBatches::StartCopy(uint64_t epoch) {
 }
 
 absl::Status ReadyBatches::CopyAhead(uint64_t epoch) {
-  if (!stage_ || !CanStart()) return absl::OkStatus();
-  const absl::StatusOr<Attachment::Taken> ahead = Fetch(epoch);
-  is_invalid_ = !ahead.ok();
-  return ahead.ok() ? stage_->Start(*ahead) : absl::OkStatus();
+  while (stage_ && CanStart()) {
+    const absl::StatusOr<Attachment::Taken> ahead = Fetch(epoch);
+    is_invalid_ = !ahead.ok();
+    if (is_invalid_) break;
+    PENSTOCK_RETURN_IF_ERROR(stage_->Start(*ahead));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Attachment::Taken> ReadyBatches::Fetch(uint64_t epoch) {

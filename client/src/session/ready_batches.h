@@ -51,8 +51,9 @@ class ReadyBatches {
   // **Requires**: HasBatch(). **Errors**: Unavailable: the daemon is gone. Others: the daemon
   // announced something invalid, or a copy failed.
   absl::StatusOr<Taken> Take(const Stream* stream, uint64_t epoch);
-  // With pinned delivery: starts copying the next batch while the trainer has the one before it. If
-  // an announcement is invalid, the Take for that batch reports it.
+  // With pinned delivery: starts copying the next batch, or as many as the stage makes at once,
+  // while the trainer has the one before it. If an announcement is invalid, the Take for that batch
+  // reports it.
   absl::Status CopyAhead(uint64_t epoch);
   // The same where the library makes the rows; nothing otherwise.
   void MakeAhead(uint64_t epoch) {

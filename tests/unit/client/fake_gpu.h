@@ -175,10 +175,10 @@ class FakeGpu final : public Gpu {
     return slab.data();
   }
 
-  // Batches of undecoded rows.
-  int MadeOn(Stream stream) {
+  // Batches of undecoded rows whose making has begun.
+  int BegunOn(Stream stream) {
     const std::lock_guard lock(mutex_);
-    return made_[stream];
+    return begun_[stream];
   }
 
   // Errors to return, by kind of request.
@@ -261,9 +261,9 @@ class FakeGpu final : public Gpu {
     FakeRows(FakeGpu& gpu, Stream stream) : gpu_(gpu), stream_(stream) {}
     absl::StatusOr<std::vector<gpu_decode::RowOutcome>> Make(
         const gpu_decode::RowBatch& batch) override {
+      gpu_.NoteBegun(stream_);
       while (gpu_.hold_rows) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       gpu_.Run(stream_);
-      gpu_.NoteMade(stream_);
       PENSTOCK_RETURN_IF_ERROR(gpu_.making);
       std::vector<gpu_decode::RowOutcome> outcomes(batch.rows.size());
       const size_t bytes = size_t{3} * batch.height * batch.width;
@@ -289,9 +289,9 @@ class FakeGpu final : public Gpu {
     const Stream stream_;
   };
 
-  void NoteMade(Stream stream) {
+  void NoteBegun(Stream stream) {
     const std::lock_guard lock(mutex_);
-    ++made_[stream];
+    ++begun_[stream];
   }
   void Put(Stream stream, std::function<void()> act) {
     const std::lock_guard lock(mutex_);
@@ -304,7 +304,7 @@ class FakeGpu final : public Gpu {
   cuda::Uuid uuid_{{1, 2, 3}};
   std::recursive_mutex mutex_;  // of what is on streams; work on them may put more there
   std::map<Stream, std::deque<Step>> streams_;
-  std::map<Stream, int> made_;
+  std::map<Stream, int> begun_;
   std::deque<std::vector<std::byte>> own_;
 };
 

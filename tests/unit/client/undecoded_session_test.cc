@@ -168,7 +168,22 @@ TEST_F(UndecodedSessionTest, MakersTakeBatchesInTurn) {
   SessionCore session = Open();
   for (int number = 0; number < 4; ++number) ASSERT_TRUE(session.Next(kSoon).ok());
   ASSERT_EQ(daemon_.makers.size(), 2u);
-  for (const auto& maker : daemon_.makers) EXPECT_EQ(gpu_->MadeOn(maker->stream()), 2);
+  for (const auto& maker : daemon_.makers) EXPECT_EQ(gpu_->BegunOn(maker->stream()), 2);
+}
+
+TEST_F(UndecodedSessionTest, BothMakersWorkAtOnce) {
+  Announce({1, 1, 1, 1});
+  Announce({2, 2, 2, 2});
+  gpu_->hold_rows = true;
+  SessionCore session = Open();
+  EXPECT_EQ(session.Next(milliseconds(5)).status().code(), Code::kDeadlineExceeded);
+  for (const auto& maker : daemon_.makers) {
+    while (gpu_->BegunOn(maker->stream()) == 0) std::this_thread::yield();
+  }
+  gpu_->hold_rows = false;
+  const Result<Batch> batch = session.Next(kSoon);
+  ASSERT_TRUE(batch.ok());
+  EXPECT_THAT(RowOf(batch, 0), Each(1));
 }
 
 TEST_F(UndecodedSessionTest, ABatchInTheMakingIsWaitedForWithinTheTimeLimitAndCounted) {
