@@ -2,6 +2,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 NETWORK = "10.213.7"
 
@@ -21,18 +22,31 @@ def lacks():
     return f"namespaces cannot be made here: {tried.stderr.strip()}" if tried.returncode else ""
 
 
+LACKS = lacks()
+
+
+def enter_namespace():
+    """Runs this program again in a network namespace of its own, where its store and its bridge live. All of it
+    vanishes with the program. Does nothing where there can be none."""
+    if LACKS or os.environ.get("PENSTOCK_NODES_INSIDE"):
+        return
+    os.environ["PENSTOCK_NODES_INSIDE"] = "1"
+    os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.orig_argv[1:]])
+
+
 class Bridge:
     """This machine's end, at `address`."""
 
     def __init__(self):
-        self.name, self.address = f"ps{os.getpid() % 100000}", f"{NETWORK}.1"
+        self.name, self.address = "bridge0", f"{NETWORK}.1"
+        ip("link", "set", "lo", "up")
         ip("link", "add", self.name, "type", "bridge")
         ip("address", "add", f"{self.address}/24", "dev", self.name)
         ip("link", "set", self.name, "up")
 
     def connect(self, process_id, number, megabits):
-        """Gives the network namespace of a process an address; returns it. The link vanishes with the namespace."""
-        here, there = f"{self.name}n{number}", f"{self.name}e{number}"
+        """Connects the network namespace of a process. The link vanishes with that namespace."""
+        here, there = f"node{number}", f"store{number}"
         ip("link", "add", here, "type", "veth", "peer", "name", there)
         ip("link", "set", here, "master", self.name, "up")
         ip("link", "set", there, "netns", process_id)
@@ -44,7 +58,6 @@ class Bridge:
         # What the node receives is limited where it leaves this machine.
         subprocess.run(["tc", "qdisc", "add", "dev", here, "root", "tbf", "rate", f"{megabits}mbit", "burst", "64k",
                         "latency", "200ms"], check=True, capture_output=True, timeout=20)
-        return address
 
     def close(self):
         subprocess.run(["ip", "link", "delete", self.name], capture_output=True, timeout=20)

@@ -14,6 +14,8 @@ import job  # noqa: E402
 import link  # noqa: E402
 import node  # noqa: E402
 
+link.enter_namespace()
+
 LONG = "--long" in sys.argv
 if LONG:
     sys.argv.remove("--long")
@@ -44,7 +46,7 @@ class NodesTest(unittest.TestCase):
         cls.addClassCleanup(cls.store.close)
         cls.store.put_folder("photos", cls.shards, prefix="train/")
         cls.bridge = None
-        if why := link.lacks():
+        if why := link.LACKS:
             print(f"nodes have no namespaces of their own: {why}", file=sys.stderr)
         else:
             cls.bridge = link.Bridge()
