@@ -4,10 +4,12 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
+#include <sys/random.h>
 
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/rpc/calls/calls.h"
 #include "server/rpc/services.h"
 
@@ -20,6 +22,20 @@ constexpr int kHandshakeMs = 5'000;
 constexpr int kReadBytes = 2048;  // initial read buffer per connection; requests are short
 // Limit for all connections of one half; idle ones are closed first.
 constexpr size_t kBufferBytes = 20 << 20;
+
+// Whether gRPC can make connections with these. For those of an ExternalConnectionAcceptor it says
+// so only in its log, so this listens with them for a moment, at a name that nobody knows.
+bool CanServeWith(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  uint64_t random[2] = {};
+  if (::getrandom(random, sizeof(random), 0) != sizeof(random)) return false;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(
+      absl::StrCat("unix-abstract:penstock-", absl::Hex(random[0]), absl::Hex(random[1])),
+      credentials, &port);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  return server != nullptr && port != 0;
+}
 
 class GrpcHalf final : public Half {
  public:
@@ -63,8 +79,9 @@ absl::Status GrpcHalf::BeginElsewhere(const TlsTexts& tls) {
   grpc::SslServerCredentialsOptions ssl(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   ssl.pem_root_certs = tls.client_ca;
   ssl.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
+  const std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(ssl);
   grpc::ServerBuilder builder;
-  if (Begin(builder, grpc::SslServerCredentials(ssl)).ok()) return absl::OkStatus();
+  if (CanServeWith(credentials)) return Begin(builder, credentials);
   return absl::InvalidArgumentError(
       "server.admin_certificate, admin_key and admin_client_ca cannot be used together; check with "
       "openssl that each is PEM, and that the key is the certificate's");

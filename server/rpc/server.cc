@@ -134,8 +134,9 @@ absl::Status GrpcServer::OpenPort(posix::Fd listener) {
   const auto make_half = [this](const TlsTexts& tls) {
     return Half::StartTls(controller_, gate_, options_, tls);
   };
-  PENSTOCK_ASSIGN_OR_RETURN(port_, OperatorsPort::Start(std::move(listener), {.paths = options_.tls},
-                                                        callers_, *relay_, make_half));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      port_, OperatorsPort::Start(std::move(listener), {.paths = options_.tls}, callers_, *relay_,
+                                  make_half));
   return absl::OkStatus();
 }
 

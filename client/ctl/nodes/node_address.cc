@@ -15,7 +15,8 @@ constexpr size_t kLongestName = 253;  // of DNS
 
 absl::Status RefuseNode(const std::string& text) {
   return absl::InvalidArgumentError(
-      absl::StrCat("got '", text, "', expected a node and its port, like node1:7070, 10.0.0.3:7070 "
+      absl::StrCat("got '", text,
+                   "', expected a node and its port, like node1:7070, 10.0.0.3:7070 "
                    "or [fd00::3]:7070; server.admin_address has the port"));
 }
 

@@ -24,8 +24,8 @@ bool IsNodeAddress(const std::string& text);
 // **Errors**: InvalidArgument quotes the text and gives examples.
 absl::StatusOr<NodeAddress> ParseNodeAddress(const std::string& text);
 
-// A list separated by commas, without empty members and of at most kMostNodes. A node that is listed
-// twice is there twice.
+// A list separated by commas, without empty members and of at most kMostNodes. A node that is
+// listed twice is there twice.
 absl::StatusOr<std::vector<NodeAddress>> ParseNodes(const std::string& text);
 
 }  // namespace penstock::ctl

@@ -37,9 +37,8 @@ class GrpcNodeCalls final : public NodeCalls {
   GrpcNodeCalls(std::vector<NodeEndpoint> endpoints, const OperatorTls& tls)
       : endpoints_(std::move(endpoints)) {
     for (const NodeEndpoint& each : endpoints_)
-      stubs_.push_back(each.trouble.ok()
-                           ? v1::AdminService::NewStub(MakeNodeChannel(each, tls))
-                           : nullptr);
+      stubs_.push_back(each.trouble.ok() ? v1::AdminService::NewStub(MakeNodeChannel(each, tls))
+                                         : nullptr);
   }
 
   const std::vector<NodeEndpoint>& endpoints() const override { return endpoints_; }
@@ -61,9 +60,8 @@ void Begin(Stub& stub, std::chrono::system_clock::time_point deadline, grpc::Com
 }
 
 std::vector<NodeAnswer> GrpcNodeCalls::AskAll(base::Duration timeout) {
-  const auto deadline =
-      std::chrono::system_clock::now() +
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(timeout);
+  const auto deadline = std::chrono::system_clock::now() +
+                        std::chrono::duration_cast<std::chrono::system_clock::duration>(timeout);
   std::vector<NodeAnswer> answers(endpoints_.size());
   std::vector<AskedNode> asked(endpoints_.size());
   grpc::CompletionQueue queue;
@@ -97,12 +95,11 @@ std::shared_ptr<grpc::Channel> MakeNodeChannel(const NodeEndpoint& endpoint,
   arguments.SetSslTargetNameOverride(endpoint.host);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstPauseMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestPauseMs);
-  return grpc::CreateCustomChannel(
-      endpoint.target,
-      grpc::SslCredentials({.pem_root_certs = tls.ca,
-                            .pem_private_key = tls.key,
-                            .pem_cert_chain = tls.certificate}),
-      arguments);
+  return grpc::CreateCustomChannel(endpoint.target,
+                                   grpc::SslCredentials({.pem_root_certs = tls.ca,
+                                                         .pem_private_key = tls.key,
+                                                         .pem_cert_chain = tls.certificate}),
+                                   arguments);
 }
 
 absl::StatusOr<std::unique_ptr<AdminClient>> ConnectToNode(const std::string& address,

@@ -36,11 +36,11 @@ const v1::FeedStatus* WorstFeed(const v1::GetStatusResponse& status) {
   return worst;
 }
 
-std::string StateOf(const v1::GetStatusResponse& status) {
+std::string StateText(const v1::GetStatusResponse& status) {
   return status.draining() ? "draining" : status.serving() ? "serving" : "NOT SERVING";
 }
 
-std::string VerdictOf(const v1::GetStatusResponse& status) {
+std::string VerdictText(const v1::GetStatusResponse& status) {
   if (!status.serving() && !status.draining()) return OneLine(status.reason());
   const v1::FeedStatus* const feed = WorstFeed(status);
   if (feed == nullptr) return "no trainers";
@@ -51,22 +51,22 @@ std::string RateText(double rate) {
   return rate < 100 ? absl::StrFormat("%.1f", rate) : Count(static_cast<uint64_t>(rate));
 }
 
-std::vector<std::string> RowOf(const v1::NodeStatus& node) {
+std::vector<std::string> ToRow(const v1::NodeStatus& node) {
   if (!node.error().empty())
     return {OneLine(node.node()), "UNREACHABLE", "-", "-", "-", "-", "-", OneLine(node.error())};
   const v1::GetStatusResponse& status = node.status();
   const v1::FeedStatus* const feed = WorstFeed(status);
   return {OneLine(node.node()),
-          StateOf(status),
+          StateText(status),
           RateText(node.samples_per_second()),
           Count(status.sessions()),
           feed == nullptr ? "-" : absl::StrFormat("%.0f %%", feed->starved() * 100),
           absl::StrCat(status.workers_running(), "/", status.workers()),
           Count(node.sessions_stalled()),
-          VerdictOf(status)};
+          VerdictText(status)};
 }
 
-std::string SumOf(const v1::NodesStatus& nodes) {
+std::string SumText(const v1::NodesStatus& nodes) {
   double rate = 0;
   uint64_t sessions = 0;
   int answered = 0;
@@ -110,8 +110,8 @@ std::string ShowNodes(const v1::NodesStatus& nodes) {
                {"WORKERS", kRight},
                {"STALLED", kRight},
                {"WHO WAITS FOR WHOM"}});
-  for (const v1::NodeStatus& node : nodes.nodes()) table.Add(RowOf(node));
-  return absl::StrCat(table.Text(), SumOf(nodes));
+  for (const v1::NodeStatus& node : nodes.nodes()) table.Add(ToRow(node));
+  return absl::StrCat(table.Text(), SumText(nodes));
 }
 
 }  // namespace penstock::ctl

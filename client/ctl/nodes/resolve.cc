@@ -86,8 +86,8 @@ std::string Target(const NodeAddress& address) {
 }
 
 NodeEndpoint Unresolved(const NodeAddress& node, int error) {
-  const std::string why = error == EAI_INPROGRESS ? "the resolver does not answer"
-                                                  : std::string(::gai_strerror(error));
+  const std::string why =
+      error == EAI_INPROGRESS ? "the resolver does not answer" : std::string(::gai_strerror(error));
   return {.shown = node.ToString(),
           .target = "",
           .host = node.host,
@@ -101,15 +101,14 @@ void AddEndpoints(const NodeAddress& node, gaicb& looked_up, std::vector<NodeEnd
   if (found.empty()) return endpoints.push_back(Unresolved(node, error == 0 ? EAI_NONAME : error));
   for (const std::string& address : found) {
     const NodeAddress at = {.host = address, .port = node.port};
-    const std::string shown = found.size() == 1
-                                  ? node.ToString()
-                                  : absl::StrCat(at.ToString(), " (", node.host, ")");
+    const std::string shown =
+        found.size() == 1 ? node.ToString() : absl::StrCat(at.ToString(), " (", node.host, ")");
     endpoints.push_back(
         {.shown = shown, .target = Target(at), .host = node.host, .trouble = absl::OkStatus()});
   }
 }
 
-void Limit(std::vector<NodeEndpoint>& endpoints) {
+void LimitNodes(std::vector<NodeEndpoint>& endpoints) {
   if (endpoints.size() <= kMostNodes) return;
   const size_t more = endpoints.size() - kMostNodes;
   endpoints.resize(kMostNodes);
@@ -136,7 +135,7 @@ std::vector<NodeEndpoint> Resolve(const std::vector<NodeAddress>& nodes, base::D
   }
   // Those that did not end in time still use it; cancelling a look-up under way is not possible.
   if (begun == 0 && !look_ups->AllEnded()) (void)look_ups.release();
-  Limit(endpoints);
+  LimitNodes(endpoints);
   return endpoints;
 }
 

@@ -13,9 +13,9 @@ namespace penstock::ctl {
 
 // One daemon to ask.
 struct NodeEndpoint {
-  std::string shown;    // for people: as in the list, or the address and its name
-  std::string target;   // for gRPC: ipv4:10.0.0.3:7070
-  std::string host;     // what its certificate must be for
+  std::string shown;     // for people: as in the list, or the address and its name
+  std::string target;    // for gRPC: ipv4:10.0.0.3:7070
+  std::string host;      // what its certificate must be for
   absl::Status trouble;  // why there is nothing to ask: the name does not resolve
 };
 

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace penstock::ctl {
 namespace {

@@ -61,8 +61,7 @@ int TopNodesOnce(NodeCalls& nodes, Output output, Colors colors, base::Duration 
 absl::StatusOr<int> RunTopNodes(const Call& call, Colors colors, std::ostream& out) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<NodeAddress> addresses, ParseNodes(call.nodes));
   PENSTOCK_ASSIGN_OR_RETURN(const OperatorTls tls, ReadOperatorTls(call.tls));
-  const std::unique_ptr<NodeCalls> nodes =
-      NodeCalls::Make(Resolve(addresses, kNamesWithin), tls);
+  const std::unique_ptr<NodeCalls> nodes = NodeCalls::Make(Resolve(addresses, kNamesWithin), tls);
   if (IsLive() && call.output == Output::kTable) return Live(*nodes, colors, out);
   return TopNodesOnce(*nodes, call.output, colors, kOncePause, out);
 }

@@ -10,9 +10,9 @@
 
 namespace penstock::ctl {
 
-// On a terminal, live until a key ends it; otherwise once, with rates over one second, as text or as
-// JSON. Returns the exit code: 0, or 1 if no node answered the last time. **Errors**: the list or
-// the files of TLS are wrong.
+// On a terminal, live until a key ends it; otherwise once, with rates over one second, as text or
+// as JSON. Returns the exit code: 0, or 1 if no node answered the last time. **Errors**: the list
+// or the files of TLS are wrong.
 absl::StatusOr<int> RunTopNodes(const Call& call, Colors colors, std::ostream& out);
 
 // The part that is not live. `pause`: between the two times that it asks.

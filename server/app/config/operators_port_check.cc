@@ -46,10 +46,11 @@ absl::Status CheckOperatorsPort(const config::v1::Server& server, const ConfigLi
   if (const absl::Status wrong = posix::ParseTcpAddress(address).status(); !wrong.ok())
     return lines.Refuse("server.admin_address", wrong.message());
   if (address == server.health_address() || address == server.metrics_address())
-    return lines.Refuse("server.admin_address",
-                        absl::StrCat("got '", address, "', wanted another port than that of ",
-                                     address == server.health_address() ? "server.health_address"
-                                                                        : "server.metrics_address"));
+    return lines.Refuse(
+        "server.admin_address",
+        absl::StrCat("got '", address, "', wanted another port than that of ",
+                     address == server.health_address() ? "server.health_address"
+                                                        : "server.metrics_address"));
   for (const TlsKey& each : TlsKeys(server))
     if (each.path.empty())
       return lines.Refuse("server.admin_address",

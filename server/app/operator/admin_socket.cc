@@ -13,7 +13,7 @@
 namespace penstock::app {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kOperatorsBacklog = 128;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -66,7 +66,7 @@ absl::StatusOr<posix::Fd> ListenForOperators(const config::v1::Server& server) {
   if (server.admin_address().empty()) return posix::Fd();
   PENSTOCK_ASSIGN_OR_RETURN(const posix::TcpAddress at,
                             posix::ParseTcpAddress(server.admin_address()));
-  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, kBacklog);
+  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, kOperatorsBacklog);
   if (!listener.ok()) return base::Annotate(listener.status(), "server.admin_address");
   return listener;
 }

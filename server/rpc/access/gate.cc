@@ -56,8 +56,10 @@ absl::Status Gate::MayCall(const AccessRule& rule, const Caller& caller) const {
   const absl::string_view name = rule.method.substr(rule.method.rfind('.') + 1);
   if (!caller.from.empty() && rule.reach == Reach::kThisMachine)
     return Refused(absl::PermissionDeniedError(absl::StrCat(
-                       name, " is not answered over TCP, where operators only look at a daemon; on "
-                       "its machine, ", where_operators_call_)),
+                       name,
+                       " is not answered over TCP, where operators only look at a daemon; on "
+                       "its machine, ",
+                       where_operators_call_)),
                    Refusal::kNotOperator);
   if (rule.who != Who::kOperator || caller.is_operator) return absl::OkStatus();
   return Refused(absl::PermissionDeniedError(

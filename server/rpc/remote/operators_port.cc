@@ -23,7 +23,7 @@ constexpr base::Duration kPause = std::chrono::milliseconds(100);  // without de
 
 struct TcpPeer {
   std::string text = "an unknown address";  // 10.0.0.3:51234, [fd00::3]:51234
-  uint32_t host = 0;  // the same for all connections of an address
+  uint32_t host = 0;                        // the same for all connections of an address
 };
 
 TcpPeer PeerAt(const posix::Fd& socket) {
@@ -62,8 +62,8 @@ void SetUp(const posix::Fd& socket) {
 }
 
 int Milliseconds(base::Duration wait) {
-  return static_cast<int>(std::clamp<int64_t>(
-      std::chrono::ceil<std::chrono::milliseconds>(wait).count(), 0, 60'000));
+  return static_cast<int>(
+      std::clamp<int64_t>(std::chrono::ceil<std::chrono::milliseconds>(wait).count(), 0, 60'000));
 }
 
 }  // namespace
@@ -73,9 +73,8 @@ absl::StatusOr<std::unique_ptr<OperatorsPort>> OperatorsPort::Start(posix::Fd li
                                                                     Callers& callers, Relay& relay,
                                                                     MakeHalf make_half) {
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd stop, posix::MakeEvent());
-  std::unique_ptr<OperatorsPort> port(new OperatorsPort(std::move(listener), std::move(stop),
-                                                        options, callers, relay,
-                                                        std::move(make_half)));
+  std::unique_ptr<OperatorsPort> port(new OperatorsPort(
+      std::move(listener), std::move(stop), options, callers, relay, std::move(make_half)));
   port->files_.HaveChanged();
   PENSTOCK_RETURN_IF_ERROR(port->Renew());
   port->thread_ = std::thread([it = port.get()] { it->Run(); });
@@ -194,8 +193,7 @@ void OperatorsPort::Admit(posix::ForeignFd connection) {
                  {"why", end.status().message()});
     return;
   }
-  known->Is(PeerOf(*end),
-            {.uid = kNobody, .gid = kNobody, .is_operator = true, .from = peer.text});
+  known->Is(PeerOf(*end), {.uid = kNobody, .gid = kNobody, .is_operator = true, .from = peer.text});
   half->Take(*std::move(end));
 }
 

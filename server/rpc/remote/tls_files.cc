@@ -43,10 +43,10 @@ absl::StatusOr<std::string> ReadPem(const std::string& key, const std::string& p
 void AddIdentity(const std::string& path, std::vector<uint64_t>& identity) {
   struct stat now = {};
   if (::stat(path.c_str(), &now) != 0) return identity.push_back(static_cast<uint64_t>(errno));
-  for (const auto part : {static_cast<uint64_t>(now.st_dev), static_cast<uint64_t>(now.st_ino),
-                          static_cast<uint64_t>(now.st_size),
-                          static_cast<uint64_t>(now.st_mtim.tv_sec),
-                          static_cast<uint64_t>(now.st_mtim.tv_nsec)})
+  for (const auto part :
+       {static_cast<uint64_t>(now.st_dev), static_cast<uint64_t>(now.st_ino),
+        static_cast<uint64_t>(now.st_size), static_cast<uint64_t>(now.st_mtim.tv_sec),
+        static_cast<uint64_t>(now.st_mtim.tv_nsec)})
     identity.push_back(part);
 }
 

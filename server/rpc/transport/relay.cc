@@ -142,9 +142,8 @@ void Relay::Add(Arrival arrival) {
   Connection connection{
       .origin = arrival.origin,
       .place = std::move(arrival.place),
-      .relayed =
-          std::make_unique<Relayed>(std::move(arrival.client), std::move(arrival.grpc),
-                                    sealed ? nullptr : TrafficOf(arrival.origin.user))};
+      .relayed = std::make_unique<Relayed>(std::move(arrival.client), std::move(arrival.grpc),
+                                           sealed ? nullptr : TrafficOf(arrival.origin.user))};
   epoll_event event{.events = 0, .data = {.u64 = ClientToken(id)}};
   const int client = connection.relayed->client().get();
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, client, &event) != 0) return;

@@ -48,9 +48,9 @@ class Relayed {
   const posix::ForeignFd client_;
   const posix::Fd grpc_;
   std::optional<Traffic> traffic_;  // unset: sealed
-  std::string up_;     // data from the client
-  size_t passed_ = 0;  // how much of it may be passed on
-  std::string down_;   // data from gRPC that the client hasn't taken
+  std::string up_;                  // data from the client
+  size_t passed_ = 0;               // how much of it may be passed on
+  std::string down_;                // data from gRPC that the client hasn't taken
   bool client_ended_ = false, grpc_ended_ = false, end_sent_ = false;
   std::optional<base::TimePoint> unread_since_;
   std::optional<base::TimePoint> again_;

@@ -34,7 +34,8 @@ TEST(NodeAddressTest, IsAHostAndAPort) {
 
 TEST(NodeAddressTest, IsToldFromASocketsPath) {
   EXPECT_TRUE(IsNodeAddress("node1:7070"));
-  for (const char* path : {"", "/run/penstock/penstock.sock", "unix:/run/x", "/a:1", "penstock.sock"})
+  for (const char* path :
+       {"", "/run/penstock/penstock.sock", "unix:/run/x", "/a:1", "penstock.sock"})
     EXPECT_FALSE(IsNodeAddress(path)) << path;
 }
 
@@ -49,12 +50,12 @@ TEST(NodeAddressTest, AListHasNoEmptyMembersAndALimit) {
 
 TEST(NodeAddressTest, TheCommandLineRefusesWhatCannotBe) {
   EXPECT_EQ(ParseCommandLine({"top", "--all", "a:1"})->nodes, "a:1");
-  for (const std::vector<std::string>& wrong : std::vector<std::vector<std::string>>{
-           {"top", "--all", "a"},
-           {"top", "--all", "a:1", "--address", "b:1"},
-           {"status", "--all", "a:1"},
-           {"status", "--address", "a:0"},
-           {"check", "--address", "a:1"}})
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"top", "--all", "a"},
+                                             {"top", "--all", "a:1", "--address", "b:1"},
+                                             {"status", "--all", "a:1"},
+                                             {"status", "--address", "a:0"},
+                                             {"check", "--address", "a:1"}})
     EXPECT_TRUE(absl::IsInvalidArgument(ParseCommandLine(wrong).status())) << wrong.back();
 }
 

@@ -23,10 +23,10 @@ TEST(AccessRuleTest, OverTcpOperatorsOnlyLook) {
     EXPECT_FALSE(rule.is_action) << rule.method;
     EXPECT_EQ(rule.who, Who::kAnyone) << rule.method;
   }
-  EXPECT_EQ(found, (std::set<std::string>{
-                       "AdminService.GetStatus", "AdminService.ListDatasets",
-                       "AdminService.ListQuarantine", "AdminService.ListSessions",
-                       "AdminService.ListWorkers", "AdminService.WatchStatus"}));
+  EXPECT_EQ(found,
+            (std::set<std::string>{"AdminService.GetStatus", "AdminService.ListDatasets",
+                                   "AdminService.ListQuarantine", "AdminService.ListSessions",
+                                   "AdminService.ListWorkers", "AdminService.WatchStatus"}));
 }
 
 const google::protobuf::DescriptorPool& Contract() {
