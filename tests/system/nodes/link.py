@@ -38,20 +38,21 @@ class Bridge:
     """This machine's end, at `address`."""
 
     def __init__(self):
-        self.name, self.address = "bridge0", f"{NETWORK}.1"
+        self.name, self.address, self.links = "bridge0", f"{NETWORK}.1", 0
         ip("link", "set", "lo", "up")
         ip("link", "add", self.name, "type", "bridge")
         ip("address", "add", f"{self.address}/24", "dev", self.name)
         ip("link", "set", self.name, "up")
 
-    def connect(self, process_id, number, megabits):
+    def connect(self, process_id, megabits):
         """Connects the network namespace of a process. The link vanishes with that namespace."""
-        here, there = f"node{number}", f"store{number}"
+        self.links += 1  # a link outlives its namespace by a moment, so none has the name of an earlier one
+        here, there = f"node{self.links}", f"store{self.links}"
         ip("link", "add", here, "type", "veth", "peer", "name", there)
         ip("link", "set", here, "master", self.name, "up")
         ip("link", "set", there, "netns", process_id)
         inside = ["nsenter", "--target", str(process_id), "--net"]
-        address = f"{NETWORK}.{number + 10}"
+        address = f"{NETWORK}.{self.links + 10}"
         for command in (["ip", "link", "set", "lo", "up"], ["ip", "address", "add", f"{address}/24", "dev", there],
                         ["ip", "link", "set", there, "up"]):
             subprocess.run(inside + command, check=True, capture_output=True, timeout=20)

@@ -28,12 +28,19 @@ class Node:
         """The first process of a PID namespace takes all others with it."""
         self.init = subprocess.Popen(["unshare", "--net", "--pid", "--mount", "--fork", "--kill-child=KILL",
                                       "--mount-proc", "sh", "-c", "echo up; exec sleep infinity"],
-                                     stdout=subprocess.PIPE, text=True)
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         if self.init.stdout.readline() != "up\n":
             raise RuntimeError("unshare failed")
+        try:
+            self.connect(bridge)
+        except BaseException:
+            self.kill()
+            raise
+
+    def connect(self, bridge):
         [child] = pathlib.Path(f"/proc/{self.init.pid}/task/{self.init.pid}/children").read_text().split()
         self.inside = ["nsenter", "--target", child, "--net", "--pid", "--mount", "--"]
-        bridge.connect(child, self.number, LINK_MEGABITS)
+        bridge.connect(child, LINK_MEGABITS)
 
     def start(self, command, log, **environment):
         with open(self.folder / log, "ab") as output:

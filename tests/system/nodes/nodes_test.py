@@ -38,6 +38,12 @@ class NodesTest(unittest.TestCase):
     def setUpClass(cls):
         for name in [name for name in os.environ if name.startswith(("AWS_", "GCS_", "PENSTOCK_STORE_"))]:
             del os.environ[name]
+        cls.bridge = None
+        if why := link.LACKS:
+            print(f"nodes have no namespaces of their own: {why}", file=sys.stderr)
+        else:
+            cls.bridge = link.Bridge()
+            cls.addClassCleanup(cls.bridge.close)
         scratch = tempfile.TemporaryDirectory(prefix="penstock-nodes-")
         cls.addClassCleanup(scratch.cleanup)
         cls.folder = pathlib.Path(scratch.name)
@@ -45,12 +51,6 @@ class NodesTest(unittest.TestCase):
         cls.store = servers.FileStore()
         cls.addClassCleanup(cls.store.close)
         cls.store.put_folder("photos", cls.shards, prefix="train/")
-        cls.bridge = None
-        if why := link.LACKS:
-            print(f"nodes have no namespaces of their own: {why}", file=sys.stderr)
-        else:
-            cls.bridge = link.Bridge()
-            cls.addClassCleanup(cls.bridge.close)
         cls.proxy = fault_proxy.FaultProxy(cls.store.address, listen=cls.bridge.address if cls.bridge else "127.0.0.1")
         cls.addClassCleanup(cls.proxy.close)
         cls.environment = {**cls.store.environment(), "AWS_ENDPOINT_URL": cls.proxy.endpoint}
@@ -71,10 +71,16 @@ class NodesTest(unittest.TestCase):
         self.proxy.clear()
         self.proxy.add("latency", ms=LATENCY_MS)
         self.nodes = []
-        for number in range(3):
-            self.nodes.append(node.Node(number, self.folder / self.id().split(".")[-1], BIN, self.environment, self.bridge))
-            self.addCleanup(self.nodes[-1].kill)
-            self.nodes[-1].start_daemon()
+        for _ in range(3):
+            self.join()
+
+    def join(self):
+        """A new node, with its daemon."""
+        number = sum(1 for each in self.folder.iterdir() if each.name.startswith("node"))
+        joined = node.Node(number, self.folder, BIN, self.environment, self.bridge)
+        self.addCleanup(joined.kill)
+        joined.start_daemon()
+        self.nodes.append(joined)
 
     def start(self, nodes, world, name, **options):
         return job.Job(nodes, world, self.folder / name, url=URL, batch=BATCH, **options)
@@ -114,24 +120,20 @@ class NodesTest(unittest.TestCase):
             self.expect_exactly_once({0: before[0] + after[0], 1: after[1]}, (0, 1))
 
         with self.subTest("the node joins again: three nodes and ten ranks"):
-            self.nodes.append(node.Node(3, self.folder / "joined", BIN, self.environment, self.bridge))
-            self.addCleanup(self.nodes[-1].kill)
-            self.nodes[-1].start_daemon()
+            self.join()
             state = second.steps(0)[-1]["state"]
+            self.proxy.reset_counts()
             third = self.start(self.nodes, RANKS, "third", epochs=3, state=state)
             third.wait()
             self.expect_exactly_once(third.rows(), (2,))
 
-    def test_nodes_read_each_byte_about_once(self):
-        self.start(self.nodes, RANKS, "indexing", epochs=1).wait()  # all indexes are there
-        self.proxy.reset_counts()
-        work = self.start(self.nodes, RANKS, "counted", epochs=1)
-        work.wait()
-        self.expect_exactly_once(work.rows(), (0,))
-        data = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
-        self.assertGreaterEqual(self.proxy.counts()["bytes"], data)
-        # Loaders prefetch into the next epoch, and daemons keep nothing here, because there is no cache.
-        self.assertLess(self.proxy.counts()["bytes"], 1.5 * data)
+        with self.subTest("the nodes together have read each byte about once"):
+            data = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
+            # Two of the nodes had fetched the epoch's first batches before, as two nodes share them; all have
+            # fetched the first ones of the epoch after it.
+            read = self.proxy.counts()["bytes"]
+            self.assertGreater(read, 0.5 * data)
+            self.assertLess(read, 1.5 * data)
 
 
 if __name__ == "__main__":
