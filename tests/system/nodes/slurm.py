@@ -53,8 +53,12 @@ class Cluster:
         if os.geteuid() != 0:
             raise Missing("slurmd needs root")
         for name in ("slurmctld", "slurmd", "sbatch", "srun", "munged"):
-            if not shutil.which(name, path=self.path):
+            if not self.find(name):
                 raise Missing(f"there is no {name}: Debian's slurm-wlm and munge are not installed")
+
+    def find(self, name):
+        """Debian's packages have slurmd-wlm and so on; links with the plain names come at installation."""
+        return shutil.which(name, path=self.path) or shutil.which(f"{name}-wlm", path=self.path)
 
     def environment(self, **more):
         libraries = ":".join(str(self.root / "usr/lib/x86_64-linux-gnu" / each) for each in ("", "slurm-wlm"))
@@ -81,7 +85,7 @@ class Cluster:
             self.wait(lambda: (self.folder / "munge.socket").exists(), "munged")
             self.start("slurmctld", "-D")
             for each in range(NODES):
-                self.start("slurmd", "-D", "-N", f"node{each}")
+                self.start("slurmd", "-D", "-N", f"node{each}", "-d", self.find("slurmstepd"))
             self.wait(lambda: self.run("sinfo", "--noheader", "--format=%T %D").stdout.split() == ["idle", str(NODES)],
                       "the nodes")
         except BaseException:
@@ -91,7 +95,7 @@ class Cluster:
 
     def start(self, program, *arguments):
         log = open(self.folder / f"{program}.out", "ab")
-        self.processes.append(subprocess.Popen([shutil.which(program, path=self.path), *arguments], stdout=log, stderr=log,
+        self.processes.append(subprocess.Popen([self.find(program), *arguments], stdout=log, stderr=log,
                                                stdin=subprocess.DEVNULL, env=self.environment()))
         log.close()
 
@@ -104,7 +108,7 @@ class Cluster:
             time.sleep(0.2)
 
     def run(self, program, *arguments, cwd=None, **environment):
-        return subprocess.run([shutil.which(program, path=self.path), *arguments], text=True, capture_output=True, timeout=90,
+        return subprocess.run([self.find(program), *arguments], text=True, capture_output=True, timeout=90,
                               cwd=cwd, env=self.environment(**environment))
 
     def close(self):
