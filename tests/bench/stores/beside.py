@@ -26,7 +26,7 @@ def parse():
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--connections", type=int, default=128, help="of curl")
-    parser.add_argument("--server", choices=("rclone", "own"), default="rclone")
+    parser.add_argument("--server", choices=("own", "rclone"), default="own")
     parser.add_argument("--only", nargs="+", choices=LOADERS, default=LOADERS)
     parser.add_argument("--json", metavar="FILE", help="write all rounds to a file")
     return parser.parse_args()
@@ -34,7 +34,7 @@ def parse():
 
 def start_store(kind, folder, latency):
     """The store with the data, and the proxy in front of it."""
-    store = servers.Rclone() if kind == "rclone" else servers.FileStore()
+    store = servers.Rclone(hashes=False) if kind == "rclone" else servers.FileStore()
     for name in ("tar", "mds"):
         store.put_folder("photos", folder / name, prefix=f"{name}/")
     proxy = store.proxy if kind == "rclone" else fault_proxy.FaultProxy(store.address)
