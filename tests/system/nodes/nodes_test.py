@@ -1,4 +1,5 @@
 """One job on three nodes, with a store that fails: nodes_test.py [--long] [-v] BIN."""
+import importlib.util
 import os
 import pathlib
 import sys
@@ -20,10 +21,8 @@ LONG = "--long" in sys.argv
 if LONG:
     sys.argv.remove("--long")
 BIN = pathlib.Path(sys.argv.pop()).resolve()
-try:
-    import penstock
-except ImportError as missing:
-    print(f"SKIPPED: the Python package is not built here ({missing})")
+if not importlib.util.find_spec("penstock"):
+    print("SKIPPED: the Python package is not built here")
     sys.exit(77)
 
 SAMPLES, SHARD, BATCH = (6000, 500, 8) if LONG else (720, 60, 4)
