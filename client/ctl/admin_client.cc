@@ -17,12 +17,8 @@ constexpr int kMaxAnswerBytes = 256 << 20;
 
 class GrpcAdminClient final : public AdminClient {
  public:
-  explicit GrpcAdminClient(const std::string& address) : address_(address) {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
-    stub_ = v1::AdminService::NewStub(grpc::CreateCustomChannel(
-        absl::StrCat("unix:", address), grpc::InsecureChannelCredentials(), arguments));
-  }
+  GrpcAdminClient(const std::shared_ptr<grpc::Channel>& channel, const std::string& address)
+      : address_(address), stub_(v1::AdminService::NewStub(channel)) {}
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
     return Call(&v1::AdminService::Stub::GetStatus, v1::GetStatusRequest());
@@ -161,13 +157,22 @@ class GrpcAdminClient final : public AdminClient {
   }
 
   const std::string address_;
-  std::unique_ptr<v1::AdminService::Stub> stub_;
+  const std::unique_ptr<v1::AdminService::Stub> stub_;
 };
 
 }  // namespace
 
 std::unique_ptr<AdminClient> AdminClient::Make(const std::string& address) {
-  return std::make_unique<GrpcAdminClient>(address);
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+  return Make(grpc::CreateCustomChannel(absl::StrCat("unix:", address),
+                                        grpc::InsecureChannelCredentials(), arguments),
+              address);
+}
+
+std::unique_ptr<AdminClient> AdminClient::Make(const std::shared_ptr<grpc::Channel>& channel,
+                                               const std::string& address) {
+  return std::make_unique<GrpcAdminClient>(channel, address);
 }
 
 }  // namespace penstock::ctl

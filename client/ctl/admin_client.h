@@ -10,12 +10,19 @@
 #include "common/base/status.h"
 #include "penstock/v1/admin.pb.h"
 
+namespace grpc {
+class Channel;
+}
+
 namespace penstock::ctl {
 
 class AdminClient {
  public:
   // `address` is the path of the daemon's socket.
   static std::unique_ptr<AdminClient> Make(const std::string& address);
+  // `address` is for messages.
+  static std::unique_ptr<AdminClient> Make(const std::shared_ptr<grpc::Channel>& channel,
+                                           const std::string& address);
   virtual ~AdminClient() = default;
 
   // Each call waits for at most 10 s.

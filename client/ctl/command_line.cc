@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/ctl/command_table.h"
+#include "client/ctl/nodes/node_address.h"
 #include "common/base/arguments.h"
 #include "common/base/units.h"
 
@@ -24,6 +25,8 @@ Inspect
   workers                   decoding processes
   datasets                  available datasets, and whether they are indexed
   top                       all of this, live, on one screen; plain text if not on a terminal
+                            --all NODES: a row for each daemon of a list like
+                            node1:7070,node2:7070; a name stands for all of its addresses
   trace -o FILE             write a timeline of samples and batches, for ui.perfetto.dev
                             -o -: to standard output
                             --seconds N: trace duration in seconds (default 5)
@@ -44,10 +47,14 @@ Control
 
 Options
   --address PATH            the daemon's socket. The operators' socket beside it is preferred if it
-                            admits you. Default: $PENSTOCK_ADDRESS, else the first that answers of
+                            admits you. NODE:PORT: a daemon on another machine, over mutual TLS,
+                            at its server.admin_address; it can be looked at, and not changed.
+                            Default: $PENSTOCK_ADDRESS, else the first that answers of
                             /run/penstock-admin/admin.sock, /run/penstock/penstock.sock,
                             $XDG_RUNTIME_DIR/penstock/penstock.sock,
                             /tmp/penstock-$UID/penstock.sock
+  --tls FOLDER              for other machines: a folder with ca.crt, tls.crt and tls.key. Default:
+                            $PENSTOCK_TLS
   -o, --output table|json   tables for people (default), or JSON for programs
   --color auto|always|never colors in tables; auto (default): on a terminal, unless $NO_COLOR is
                             set and not empty
@@ -62,6 +69,7 @@ Examples
   penstockctl drain --deadline 30m && systemctl restart penstockd
   penstockctl -o json sessions | jq '.sessions[].state'
   penstockctl index imagenet
+  penstockctl top --all penstock.training.svc:7070 --tls ~/penstock-tls
 
 Exit codes: 0 success; 1 the work failed, or check found a problem; 2 wrong usage.
 Errors are one line on standard error: what failed, why, and what to do.
@@ -169,6 +177,8 @@ absl::Status ReadOutput(const std::string& value, Call& call) {
 absl::Status ReadOption(const std::string& name, const std::string& value, Call& call) {
   if (name == "--address") call.address = value;
   if (name == "--config") call.config = value;
+  if (name == "--tls") call.tls = value;
+  if (name == "--all") call.nodes = value;
   if (name == "--cancel") call.cancel = true;
   if (name == "--output") return ReadOutput(value, call);
   if (name == "--color") return ReadColor(value, call);
@@ -194,6 +204,18 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
       std::find(std::begin(kShells), std::end(kShells), words[1]) == std::end(kShells))
     return Wrong("'completion' takes 'bash', 'zsh' or 'fish', not '", words[1], "'");
   return absl::OkStatus();
+}
+
+// Lists and addresses of other machines are checked before anything is asked.
+absl::Status CheckNodes(const Call& call) {
+  if (!call.nodes.empty()) {
+    if (!call.address.empty()) return Wrong("--all names the daemons; leave out --address");
+    return ParseNodes(call.nodes).status();
+  }
+  if (!IsNodeAddress(call.address)) return absl::OkStatus();
+  if (call.command == Command::kCheck)
+    return Wrong("'check' examines this machine; leave out --address ", call.address);
+  return ParseNodeAddress(call.address).status();
 }
 
 absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Call& call) {
@@ -230,6 +252,7 @@ absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments)
   }
   if (call.command == Command::kTrace && call.file.empty())
     return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");
+  PENSTOCK_RETURN_IF_ERROR(CheckNodes(call));
   return call;
 }
 

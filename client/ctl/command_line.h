@@ -35,7 +35,9 @@ enum class Output { kTable, kJson };
 
 struct Call {
   Command command = Command::kHelp;
-  std::string address = {};  // empty: search for the daemon
+  std::string address = {};  // empty: search for the daemon; else a path, or NODE:PORT
+  std::string tls = {};      // folder with the files of TLS; empty: $PENSTOCK_TLS
+  std::string nodes = {};    // top: a list of NODE:PORT; empty: one daemon
   Output output = Output::kTable;
   ColorChoice color = ColorChoice::kAuto;
   std::string dataset = {};   // index, digest, quarantine; empty: all, for "quarantine list"

@@ -25,7 +25,8 @@ constexpr CommandForm kCommands[] = {
 };
 
 constexpr OptionForm kOptions[] = {
-    {"--address", "", Value::kFile, ""},       {"--output", "-o", Value::kFormat, ""},
+    {"--address", "", Value::kFile, ""},       {"--tls", "", Value::kFile, ""},
+    {"--all", "", Value::kText, "top"},        {"--output", "-o", Value::kFormat, ""},
     {"--color", "", Value::kColor, ""},        {"--config", "", Value::kFile, "check"},
     {"--deadline", "", Value::kText, "drain"}, {"--cancel", "", Value::kNone, "drain"},
     {"--set", "", Value::kText, "workers"},    {"--seconds", "", Value::kText, "trace"},

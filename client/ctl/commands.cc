@@ -7,6 +7,9 @@
 #include "client/ctl/check/finding.h"
 #include "client/ctl/check_views.h"
 #include "client/ctl/completion.h"
+#include "client/ctl/nodes/node_address.h"
+#include "client/ctl/nodes/node_calls.h"
+#include "client/ctl/nodes/top_nodes.h"
 #include "client/ctl/progress.h"
 #include "client/ctl/table.h"
 #include "client/ctl/top.h"
@@ -140,6 +143,12 @@ absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, const Sheet& 
   return 0;
 }
 
+absl::StatusOr<std::unique_ptr<AdminClient>> ConnectTo(const Call& call) {
+  if (IsNodeAddress(call.address)) return ConnectToNode(call.address, call.tls);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemonToOperate(call.address));
+  return AdminClient::Make(address);
+}
+
 int Check(const Call& call, const Sheet& sheet) {
   Facts facts = GatherFacts(call.address, call.config);
   facts.version = PENSTOCK_VERSION;
@@ -173,8 +182,9 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
   }
   if (call.command == Command::kCheck) return Check(call, sheet);
 
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemonToOperate(call.address));
-  const std::unique_ptr<AdminClient> daemon = AdminClient::Make(address);
+  if (!call.nodes.empty()) return RunTopNodes(call, colors, out);
+
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<AdminClient> daemon, ConnectTo(call));
   switch (call.command) {
     case Command::kStatus:
       return Print(daemon->GetStatus(), sheet);

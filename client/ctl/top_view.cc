@@ -175,22 +175,6 @@ std::string PythonWorkers(const v1::WatchStatusResponse& now, const v1::WatchSta
   return table.Text();
 }
 
-// Cuts the text to the size of the screen.
-std::string Fit(const std::string& text, const TopScreen& screen) {
-  std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  if (!lines.empty() && lines.back().empty()) lines.pop_back();
-  if (screen.rows > 0 && lines.size() > screen.rows) {
-    lines.resize(screen.rows);
-    lines.back() = "…";
-  }
-  std::string fitted;
-  for (std::string& line : lines) {
-    if (screen.columns > 0 && line.size() > screen.columns) line.resize(screen.columns);
-    absl::StrAppend(&fitted, line, "\n");
-  }
-  return fitted;
-}
-
 }  // namespace
 
 TopOrder Next(TopOrder order) {
@@ -205,6 +189,21 @@ TopOrder Next(TopOrder order) {
   return TopOrder::kById;
 }
 
+std::string FitToScreen(const std::string& text, const TopScreen& screen) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  if (screen.rows > 0 && lines.size() > screen.rows) {
+    lines.resize(screen.rows);
+    lines.back() = "…";
+  }
+  std::string fitted;
+  for (std::string& line : lines) {
+    if (screen.columns > 0 && line.size() > screen.columns) line.resize(screen.columns);
+    absl::StrAppend(&fitted, line, "\n");
+  }
+  return fitted;
+}
+
 std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
                     const TopScreen& screen) {
   const Rates rates(now, before);
@@ -217,7 +216,7 @@ std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusRes
   if (now.python_workers_size() > 0)
     absl::StrAppend(&text, "\n", PythonWorkers(now, before, rates));
   absl::StrAppend(&text, "\n", Workers(now, before, rates));
-  return Fit(text, screen);
+  return FitToScreen(text, screen);
 }
 
 }  // namespace penstock::ctl

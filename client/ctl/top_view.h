@@ -20,6 +20,9 @@ struct TopScreen {
 std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
                     const TopScreen& screen);
 
+// Cuts a text to the size of the screen: its last line is then "…".
+std::string FitToScreen(const std::string& text, const TopScreen& screen);
+
 // The order that the key `s` selects next.
 TopOrder Next(TopOrder order);
 

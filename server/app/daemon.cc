@@ -97,6 +97,8 @@ absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
     rpc.operators_path = admin.path();
     admin_address_.emplace(std::move(admin));
   }
+  rpc.tls = ToTlsPaths(server);
+  PENSTOCK_ASSIGN_OR_RETURN(operators_port_, ListenForOperators(server));
   if (server.metrics_address().empty()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(server.metrics_address()));
   return absl::OkStatus();
@@ -206,6 +208,7 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
   rpc.health_address = options_.config.server().health_address();
   rpc::Listeners listeners = {.trainers = address_->TakeListener()};
   if (admin_address_) listeners.operators = admin_address_->TakeListener();
+  listeners.operators_port = std::move(operators_port_);
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(std::move(listeners), *service_, rpc));
   facts_.emplace(
       DaemonFacts::Parts{.runner = *runner_,
@@ -312,6 +315,7 @@ void Daemon::LogServing(base::TimePoint now) {
   said_serving_ = true;
   PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
                {"admin_socket", admin_address_ ? admin_address_->path() : "none"},
+               {"admin_address", options_.config.server().admin_address()},
                {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
                {"sandbox", sandbox_.text}, {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
                {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},

@@ -99,6 +99,7 @@ class Daemon {
   // In start order; later ones use earlier ones.
   std::optional<doorway::Claim> address_;
   std::optional<doorway::Claim> admin_address_;  // unset for a private daemon
+  posix::Fd operators_port_;                     // until it is served; unset: not configured
   std::unique_ptr<MetricsPort> metrics_;         // null: not configured
   std::optional<SandboxProofs> proofs_;          // while the daemon starts
   SandboxSummary sandbox_;

@@ -18,6 +18,7 @@
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
 #include "server/app/notify.h"
+#include "server/app/operator/admin_socket.h"
 #include "server/app/systemd_notifier.h"
 #include "server/app/version.h"
 
@@ -180,10 +181,10 @@ int Run(const Arguments& arguments, const char* program) {
 
 // A valid configuration may be meant for another machine, so this is only reported.
 int SayWhatIsMissingHere(const config::v1::Config& config) {
-  const absl::Status roots = CheckRoots(config);
-  if (!roots.ok())
-    std::fprintf(stderr, "penstockd: it would not start on this machine: %s\n",
-                 std::string(roots.message()).c_str());
+  for (const absl::Status& missing : {CheckRoots(config), CheckTlsFiles(config)})
+    if (!missing.ok())
+      std::fprintf(stderr, "penstockd: it would not start on this machine: %s\n",
+                   std::string(missing.message()).c_str());
   return kDone;
 }
 

@@ -1,10 +1,6 @@
 #include "server/rpc/server.h"
 
 #include <google/protobuf/stubs/logging.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/impl/service_type.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,20 +11,15 @@
 #include "common/posix/limits.h"
 #include "common/posix/socket.h"
 #include "common/telemetry/log.h"
+#include "server/rpc/half.h"
 #include "server/rpc/health_server.h"
-#include "server/rpc/services.h"
+#include "server/rpc/remote/operators_port.h"
 #include "server/rpc/transport/acceptor.h"
 #include "server/rpc/transport/relay.h"
 
 namespace penstock::rpc {
 namespace {
 
-using grpc::experimental::ExternalConnectionAcceptor;
-
-constexpr int kHandshakeMs = 5'000;
-constexpr int kReadBytes = 2048;  // initial read buffer per connection; requests are short
-// Limit for all connections of one half; idle ones are closed first.
-constexpr size_t kBufferBytes = 20 << 20;
 // A connection takes three descriptors: the client's, and both ends of its socket pair. Connections
 // get a third of all descriptors; feeds, workers and the doorway have the rest.
 constexpr uint64_t kDescriptorsEach = 3 * 3;
@@ -36,78 +27,6 @@ constexpr uint64_t kForOthers = 64;  // descriptors that connections never get
 constexpr uint32_t kKeptPart = 16;   // one part in this many is reserved for the owner
 
 constexpr uint32_t kOperatorConnections = 128;
-
-// Serves the connections of one kind of caller, so that trainers' calls don't affect operators.
-class Half {
- public:
-  Half(Controller& controller, Gate& gate, const ServerOptions& options)
-      : calls_({.at_once = options.max_calls,
-                .watchers = options.max_watchers,
-                .answers_per_second = options.answers_per_second,
-                .answers_in_a_burst = options.answers_in_a_burst}),
-        feed_service_(MakeFeedService({controller, calls_, gate})),
-        admin_service_(MakeAdminService({controller, calls_, gate})) {}
-  ~Half();
-
-  absl::Status Begin(const ServerOptions& options);
-  void Take(posix::Fd connection);
-  void SetServing(bool serving) { server_->GetHealthCheckService()->SetServingStatus(serving); }
-  void End(base::Duration timeout);
-
- private:
-  Calls calls_;
-  const std::unique_ptr<grpc::Service> feed_service_;
-  const std::unique_ptr<grpc::Service> admin_service_;
-  std::unique_ptr<ExternalConnectionAcceptor> connections_;
-  std::unique_ptr<grpc::Server> server_;
-};
-
-absl::Status Half::Begin(const ServerOptions& options) {
-  grpc::ServerBuilder builder;
-  builder.RegisterService(feed_service_.get());
-  builder.RegisterService(admin_service_.get());
-  builder.SetMaxReceiveMessageSize(options.max_message_bytes);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                             static_cast<int>(options.max_calls_per_connection));
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
-  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
-  grpc::ResourceQuota quota;
-  quota.Resize(kBufferBytes);
-  builder.SetResourceQuota(quota);
-  // Only reflection uses a blocking thread.
-  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
-  // File modes decide who may connect.
-  connections_ = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-      grpc::InsecureServerCredentials());
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");
-  for (const char* service : {"penstock.v1.FeedService", "penstock.v1.AdminService"})
-    server_->GetHealthCheckService()->SetServingStatus(service, false);
-  SetServing(false);
-  return absl::OkStatus();
-}
-
-void Half::Take(posix::Fd connection) {
-  ExternalConnectionAcceptor::NewConnectionParameters parameters;
-  parameters.fd = connection.Release();
-  connections_->HandleNewConnection(&parameters);
-}
-
-// gRPC's own shutdown also waits for clients to disconnect, which those without a call do only
-// every five seconds. So wait here for calls in progress, and cut off the rest.
-void Half::End(base::Duration timeout) {
-  if (server_ == nullptr) return;
-  server_->GetHealthCheckService()->Shutdown();
-  calls_.AwaitNone(timeout);
-  server_->Shutdown(std::chrono::system_clock::now());
-}
-
-Half::~Half() {
-  if (server_ != nullptr) server_->Wait();
-}
 
 Acceptor::Limits ToLimits(uint32_t max_connections) {
   const uint64_t fit = std::max<uint64_t>(posix::MaxOpenFiles() / kDescriptorsEach, 1);
@@ -143,13 +62,13 @@ class GrpcServer final : public Server {
  public:
   GrpcServer(Controller& controller, const ServerOptions& options)
       : options_(options),
-        gate_(callers_, audit_, WhereOperatorsCall(options)),
-        trainers_(controller, gate_, options),
-        operators_(controller, gate_, options) {}
+        controller_(controller),
+        gate_(callers_, audit_, WhereOperatorsCall(options)) {}
   ~GrpcServer() override;
 
   absl::Status Begin(Listeners listeners);
   absl::Status BeginHere(Listeners listeners);
+  absl::Status OpenPort(posix::Fd listener);
   void SetServing(bool serving) override;
   uint32_t connections() const override { return at_trainers_->connections(); }
   Audit::Counts audited() const override;
@@ -163,13 +82,15 @@ class GrpcServer final : public Server {
             std::shared_ptr<const void> place, Entrance entrance);
 
   const ServerOptions options_;
+  Controller& controller_;
   Audit audit_;
   Callers callers_;
   Gate gate_;
   std::unique_ptr<HealthServer> health_;  // null if not configured
   std::unique_ptr<Relay> relay_;          // outlives gRPC's ends of the socket pairs
-  Half trainers_, operators_;
+  std::unique_ptr<Half> trainers_, operators_;
   std::unique_ptr<Acceptor> at_trainers_, at_operators_;  // the second may be null
+  std::unique_ptr<OperatorsPort> port_;                   // null if not configured
 };
 
 // gRPC's threads inherit the priority of the thread that starts them, so a separate low-priority
@@ -186,14 +107,14 @@ absl::Status GrpcServer::Begin(Listeners listeners) {
 }
 
 absl::Status GrpcServer::BeginHere(Listeners listeners) {
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  PrepareGrpc();
   if (!options_.health_address.empty()) {
     PENSTOCK_ASSIGN_OR_RETURN(health_, HealthServer::Start(options_.health_address));
   }
-  PENSTOCK_RETURN_IF_ERROR(trainers_.Begin(options_));
-  PENSTOCK_RETURN_IF_ERROR(operators_.Begin(options_));
+  PENSTOCK_ASSIGN_OR_RETURN(trainers_, Half::Start(controller_, gate_, options_));
+  PENSTOCK_ASSIGN_OR_RETURN(operators_, Half::Start(controller_, gate_, options_));
   PENSTOCK_ASSIGN_OR_RETURN(relay_, Relay::Start());
+  PENSTOCK_RETURN_IF_ERROR(OpenPort(std::move(listeners.operators_port)));
   const Entrance entrance = listeners.operators.valid() ? Entrance::kTrainers : Entrance::kBoth;
   Acceptor::Limits limits = ToLimits(options_.max_connections);
   if (entrance == Entrance::kTrainers) {
@@ -205,6 +126,17 @@ absl::Status GrpcServer::BeginHere(Listeners listeners) {
   PENSTOCK_ASSIGN_OR_RETURN(
       at_operators_, Open(std::move(listeners.operators), Entrance::kOperators,
                           {.connections = kOperatorConnections, .kept = kOperatorConnections / 4}));
+  return absl::OkStatus();
+}
+
+absl::Status GrpcServer::OpenPort(posix::Fd listener) {
+  if (!listener.valid()) return absl::OkStatus();
+  const auto make_half = [this](const TlsTexts& tls) {
+    return Half::StartTls(controller_, gate_, options_, tls);
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(
+      port_, OperatorsPort::Start(std::move(listener), {.paths = options_.tls}, callers_, *relay_,
+                                  make_half));
   return absl::OkStatus();
 }
 
@@ -232,7 +164,7 @@ void GrpcServer::Take(posix::ForeignFd connection, const posix::Credentials& pee
         Refused(absl::PermissionDeniedError("not one of server.admins"), Refusal::kNotOperator));
   caller.is_operator =
       entrance == Entrance::kBoth ? caller.uid == ::geteuid() : entrance == Entrance::kOperators;
-  Half& half = caller.is_operator ? operators_ : trainers_;
+  Half& half = caller.is_operator ? *operators_ : *trainers_;
   // The relay keeps it as long as the connection lasts.
   const auto known = std::make_shared<Callers::Entry>(callers_, std::move(place));
   absl::StatusOr<posix::Fd> end =
@@ -251,6 +183,7 @@ Audit::Counts GrpcServer::audited() const {
   Audit::Counts counts = audit_.counts();
   uint64_t refused = at_trainers_->refused();
   if (at_operators_ != nullptr) refused += at_operators_->refused();
+  if (port_ != nullptr) refused += port_->refused();
   if (refused > 0)
     counts.refused[{"connect", std::string(kRefusals[static_cast<size_t>(Refusal::kLimit)])}] +=
         refused;
@@ -258,8 +191,9 @@ Audit::Counts GrpcServer::audited() const {
 }
 
 void GrpcServer::SetServing(bool serving) {
-  trainers_.SetServing(serving);
-  operators_.SetServing(serving);
+  trainers_->SetServing(serving);
+  operators_->SetServing(serving);
+  if (port_ != nullptr) port_->SetServing(serving);
   if (health_ != nullptr) health_->SetServing(serving);
 }
 
@@ -267,8 +201,10 @@ GrpcServer::~GrpcServer() {
   at_trainers_.reset();
   at_operators_.reset();
   const base::TimePoint deadline = base::Now() + options_.shutdown_timeout;
-  trainers_.End(options_.shutdown_timeout);
-  operators_.End(std::max(deadline - base::Now(), base::Duration::zero()));
+  if (trainers_ != nullptr) trainers_->End(options_.shutdown_timeout);
+  port_.reset();
+  if (operators_ != nullptr)
+    operators_->End(std::max(deadline - base::Now(), base::Duration::zero()));
 }
 
 }  // namespace

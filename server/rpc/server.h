@@ -1,4 +1,5 @@
-// The gRPC server on the daemon's sockets: FeedService, AdminService, health, reflection.
+// The gRPC server on the daemon's sockets: FeedService, AdminService, health, reflection. If
+// configured, AdminService and health also on the operators' port, over mutual TLS.
 // **Ownership**: owned by the application, which also owns the controller and destroys it later.
 // **Thread safety**: any thread.
 #pragma once
@@ -16,16 +17,19 @@
 #include "common/posix/fd.h"
 #include "server/rpc/access/audit.h"
 #include "server/rpc/controller.h"
+#include "server/rpc/remote/tls_files.h"
 
 namespace penstock::rpc {
 
-// Unix stream sockets that are bound and listening.
+// Sockets that are bound and listening: Unix stream sockets, and one for TCP.
 struct Listeners {
   posix::Fd trainers;
   // The operators' socket. If there is none, as in a private daemon, connections of the daemon's
   // own user are operators. If there is one, nobody at the trainers' socket is an operator, not
   // even root.
   posix::Fd operators = {};
+  // The operators' port, for other machines; may be unset.
+  posix::Fd operators_port = {};
 };
 
 // Additional operators, besides root and the daemon's own user, at the operators' socket.
@@ -46,6 +50,7 @@ struct ServerOptions {
   uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;
   // TCP address for health checks; empty: none.
   std::string health_address = {};
+  TlsPaths tls = {};  // for the operators' port, if there is one
   // How long to wait for responses to calls in progress before cancelling them.
   base::Duration shutdown_timeout = std::chrono::seconds(2);
 };
@@ -53,7 +58,7 @@ struct ServerOptions {
 class Server {
  public:
   // Starts with health "not serving". **Errors**: FailedPrecondition if it cannot listen on the
-  // health address.
+  // health address; FailedPrecondition or InvalidArgument if the files of TLS cannot be used.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Listeners listeners, Controller& controller,
                                                        const ServerOptions& options);
   // Accepts no more connections, lets calls end until the time-out, and cancels the rest. The

@@ -26,7 +26,7 @@ _penstockctl() {
       continue
     fi
     case $word in
-      --address | --output | -o | --color | --config | --deadline | --set | --seconds) wants=$word ;;
+      --address | --tls | --all | --output | -o | --color | --config | --deadline | --set | --seconds) wants=$word ;;
       -*) ;;
       *) words+=("$word") ;;
     esac
@@ -39,14 +39,15 @@ _penstockctl() {
       if [[ ${words[*]} == trace ]]; then _penstockctl_files; else _penstockctl_of 'table json'; fi
       return
       ;;
-    --address | --config) _penstockctl_files; return ;;
+    --address | --config | --tls) _penstockctl_files; return ;;
     --color) _penstockctl_of 'auto always never'; return ;;
     *) return ;;
   esac
   if [[ $current == -* ]]; then
-    options='--address --output -o --color --help -h --version'
+    options='--address --tls --output -o --color --help -h --version'
     case ${words[*]} in
       'check') options+=' --config' ;;
+      'top') options+=' --all' ;;
       'drain') options+=' --deadline --cancel' ;;
       'workers') options+=' --set' ;;
       'trace') options+=' --seconds' ;;

@@ -8,7 +8,7 @@ function __penstockctl_words
             continue
         end
         switch $token
-            case --address --output -o --color --config --deadline --set --seconds
+            case --address --tls --all --output -o --color --config --deadline --set --seconds
                 set wants yes
             case '-*'
             case '*'
@@ -28,7 +28,9 @@ function __penstockctl_datasets
 end
 
 complete -c penstockctl -f
-complete -c penstockctl -l address -r -F -d 'socket of the daemon'
+complete -c penstockctl -l address -r -F -d 'socket of the daemon, or NODE:PORT'
+complete -c penstockctl -l tls -r -F -d 'folder with ca.crt, tls.crt and tls.key'
+complete -c penstockctl -n '__penstockctl_at top' -l all -x -d 'a row for each of these daemons'
 complete -c penstockctl -n 'not __penstockctl_at trace' -s o -l output -x -a 'table json' -d 'output format, for people or for programs'
 complete -c penstockctl -n '__penstockctl_at trace' -s o -l output -r -F -d 'output format, for people or for programs'
 complete -c penstockctl -l color -x -a 'auto always never' -d 'colors in tables'

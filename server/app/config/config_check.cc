@@ -12,6 +12,7 @@
 #include "common/base/units.h"
 #include "common/posix/tcp.h"
 #include "server/app/config/config.h"
+#include "server/app/config/operators_port_check.h"
 #include "server/app/config/range_text.h"
 #include "server/plan/mixture.h"
 
@@ -364,7 +365,8 @@ absl::Status CheckConfig(const Config& config, const ConfigLines& lines) {
   Check(config.cache(), checker);
   Check(config.limits(), checker);
   CheckDatasets(config, checker);
-  return checker.status();
+  PENSTOCK_RETURN_IF_ERROR(checker.status());
+  return CheckOperatorsPort(config.server(), lines);
 }
 
 }  // namespace penstock::app

@@ -8,9 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/posix/group.h"
+#include "common/posix/tcp_listener.h"
 
 namespace penstock::app {
 namespace {
+
+constexpr int kOperatorsBacklog = 128;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -57,6 +60,26 @@ absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path,
   PENSTOCK_RETURN_IF_ERROR(SetMode(path, closed ? 0600 : 0666));
   PENSTOCK_RETURN_IF_ERROR(SetMode(FolderOf(path), closed ? 0700 : 0711));
   return claim;
+}
+
+absl::StatusOr<posix::Fd> ListenForOperators(const config::v1::Server& server) {
+  if (server.admin_address().empty()) return posix::Fd();
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::TcpAddress at,
+                            posix::ParseTcpAddress(server.admin_address()));
+  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, kOperatorsBacklog);
+  if (!listener.ok()) return base::Annotate(listener.status(), "server.admin_address");
+  return listener;
+}
+
+rpc::TlsPaths ToTlsPaths(const config::v1::Server& server) {
+  return {.certificate = server.admin_certificate(),
+          .key = server.admin_key(),
+          .client_ca = server.admin_client_ca()};
+}
+
+absl::Status CheckTlsFiles(const config::v1::Config& config) {
+  if (config.server().admin_address().empty()) return absl::OkStatus();
+  return rpc::ReadTls(ToTlsPaths(config.server())).status();
 }
 
 }  // namespace penstock::app

@@ -23,4 +23,11 @@ absl::StatusOr<rpc::Admins> ToAdmins(const config::v1::Server& server);
 // the server checks the peer's credentials. **Errors**: those of ClaimAddress.
 absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path, const rpc::Admins& admins);
 
+// The operators' port (server.admin_address), listening; unset if there is none. **Errors**: as
+// posix::ListenTcp.
+absl::StatusOr<posix::Fd> ListenForOperators(const config::v1::Server& server);
+rpc::TlsPaths ToTlsPaths(const config::v1::Server& server);
+// Whether the port's files can be read here. **Errors**: as rpc::ReadTls.
+absl::Status CheckTlsFiles(const config::v1::Config& config);
+
 }  // namespace penstock::app

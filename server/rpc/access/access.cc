@@ -9,7 +9,7 @@ namespace {
 #define PENSTOCK_FEED "penstock.v1.FeedService."
 #define PENSTOCK_ADMIN "penstock.v1.AdminService."
 
-constexpr bool kAction = true;
+constexpr bool kAction = true, kLook = false;
 
 constexpr AccessRule kRules[] = {
     {PENSTOCK_FEED "GetVersion", Who::kAnyone, Touches::kNothing},
@@ -22,24 +22,24 @@ constexpr AccessRule kRules[] = {
     {PENSTOCK_FEED "ReportUndecodable", Who::kTicketHolder, Touches::kSession},
     {PENSTOCK_FEED "CloseSession", Who::kTicketHolder, Touches::kSession},
 
-    {PENSTOCK_ADMIN "GetStatus", Who::kAnyone, Touches::kView},
-    {PENSTOCK_ADMIN "ListSessions", Who::kAnyone, Touches::kView},
-    {PENSTOCK_ADMIN "ListWorkers", Who::kAnyone, Touches::kView},
-    {PENSTOCK_ADMIN "ListDatasets", Who::kAnyone, Touches::kView},
-    {PENSTOCK_ADMIN "WatchStatus", Who::kAnyone, Touches::kView},
+    {PENSTOCK_ADMIN "GetStatus", Who::kAnyone, Touches::kView, kLook, Reach::kAlsoOverTls},
+    {PENSTOCK_ADMIN "ListSessions", Who::kAnyone, Touches::kView, kLook, Reach::kAlsoOverTls},
+    {PENSTOCK_ADMIN "ListWorkers", Who::kAnyone, Touches::kView, kLook, Reach::kAlsoOverTls},
+    {PENSTOCK_ADMIN "ListDatasets", Who::kAnyone, Touches::kView, kLook, Reach::kAlsoOverTls},
+    {PENSTOCK_ADMIN "WatchStatus", Who::kAnyone, Touches::kView, kLook, Reach::kAlsoOverTls},
     {PENSTOCK_ADMIN "GetTrace", Who::kAnyone, Touches::kView, kAction},
     {PENSTOCK_ADMIN "IndexDataset", Who::kAnyone, Touches::kDataset, kAction},
     {PENSTOCK_ADMIN "DigestDataset", Who::kAnyone, Touches::kDataset, kAction},
-    {PENSTOCK_ADMIN "ListQuarantine", Who::kAnyone, Touches::kDataset},
+    {PENSTOCK_ADMIN "ListQuarantine", Who::kAnyone, Touches::kDataset, kLook, Reach::kAlsoOverTls},
     {PENSTOCK_ADMIN "ClearQuarantine", Who::kOperator, Touches::kDataset, kAction},
     {PENSTOCK_ADMIN "SetWorkers", Who::kOperator, Touches::kDaemon, kAction},
     {PENSTOCK_ADMIN "Drain", Who::kOperator, Touches::kDaemon, kAction},
     {PENSTOCK_ADMIN "Reload", Who::kOperator, Touches::kDaemon, kAction},
 
-    {"grpc.health.v1.Health.Check", Who::kAnyone, Touches::kNothing},
-    {"grpc.health.v1.Health.Watch", Who::kAnyone, Touches::kNothing},
+    {"grpc.health.v1.Health.Check", Who::kAnyone, Touches::kNothing, kLook, Reach::kAlsoOverTls},
+    {"grpc.health.v1.Health.Watch", Who::kAnyone, Touches::kNothing, kLook, Reach::kAlsoOverTls},
     {"grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo", Who::kAnyone,
-     Touches::kNothing},
+     Touches::kNothing, kLook, Reach::kAlsoOverTls},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,8 @@
 
 namespace penstock::rpc {
 
-// The process that made a connection, as the kernel reported it at that time. If that process
+// The process that made a connection, as the kernel reported it at that time, or a client on
+// another machine that has a certificate for the operators' port. If that process
 // changes its identity or passes the connection on, nothing changes here.
 struct Caller {
   pid_t pid = 0;  // 0: in a PID namespace that is invisible to this daemon
@@ -27,6 +29,8 @@ struct Caller {
   gid_t gid = 0;
   std::vector<gid_t> groups = {};
   bool is_operator = false;  // decided by its socket and by the configuration
+  // The TCP address, if it is on another machine; then pid, user and group say nothing about it.
+  std::string from = {};
 };
 
 enum class Who {
@@ -42,12 +46,16 @@ enum class Who {
 // in FeedService.
 enum class Touches { kNothing, kDataset, kSession, kView, kDaemon };
 
+// From where a method can be called. Over TCP operators look at a daemon and change nothing.
+enum class Reach { kThisMachine, kAlsoOverTls };
+
 struct AccessRule {
   absl::string_view method;  // "penstock.v1.FeedService.OpenSession"
   Who who = Who::kOperator;
   Touches touches = Touches::kDaemon;
   // Whether calls are actions, which are logged with their actor if an operator makes them.
   bool is_action = false;
+  Reach reach = Reach::kThisMachine;
 };
 
 // All rules. They include gRPC's own services, health and reflection, which serve anyone and reveal

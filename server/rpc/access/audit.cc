@@ -48,13 +48,22 @@ void Audit::Refuse(const Caller& caller, absl::string_view method, absl::string_
   }
   if (!decision.write || !telemetry::IsEnabled(telemetry::Level::kWarning)) return;
   const std::string more = PayloadOf(why, kRefusalWhyUrl);
+  const absl::string_view said = more.empty() ? why.message() : absl::string_view(more);
+  if (!caller.from.empty())
+    return telemetry::Log(telemetry::Level::kWarning, "refused",
+                          {{"from", caller.from},
+                           {"method", name},
+                           {"what", what},
+                           {"reason", reason},
+                           {"why", said}},
+                          decision.suppressed);
   telemetry::Log(telemetry::Level::kWarning, "refused",
                  {{"user", caller.uid},
                   {"pid", caller.pid},
                   {"method", name},
                   {"what", what},
                   {"reason", reason},
-                  {"why", more.empty() ? why.message() : absl::string_view(more)}},
+                  {"why", said}},
                  decision.suppressed);
 }
 
@@ -84,7 +93,8 @@ void AuditedCall::Ended(const absl::Status& status) {
   const absl::string_view method = rule_ == nullptr ? "unknown" : rule_->method;
   static const Caller* const kNobody = new Caller;
   const Caller& caller = caller_ == nullptr ? *kNobody : *caller_;
-  if (rule_ != nullptr && rule_->is_action && caller.is_operator)
+  const bool acts = caller.is_operator && caller.from.empty();
+  if (rule_ != nullptr && rule_->is_action && acts)
     return audit->Act(caller, method, what_, status);
   if (Audit::ToRefusal(status, rule_)) audit->Refuse(caller, method, what_, status);
 }

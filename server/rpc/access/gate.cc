@@ -53,8 +53,15 @@ Gate::Judged Gate::Judge(const google::protobuf::Descriptor* request, Call call)
 }
 
 absl::Status Gate::MayCall(const AccessRule& rule, const Caller& caller) const {
-  if (rule.who != Who::kOperator || caller.is_operator) return absl::OkStatus();
   const absl::string_view name = rule.method.substr(rule.method.rfind('.') + 1);
+  if (!caller.from.empty() && rule.reach == Reach::kThisMachine)
+    return Refused(absl::PermissionDeniedError(absl::StrCat(
+                       name,
+                       " is not answered over TCP, where operators only look at a daemon; on "
+                       "its machine, ",
+                       where_operators_call_)),
+                   Refusal::kNotOperator);
+  if (rule.who != Who::kOperator || caller.is_operator) return absl::OkStatus();
   return Refused(absl::PermissionDeniedError(
                      absl::StrCat(name, " affects all users, and is only for operators; user ",
                                   caller.uid, " is not one: ", where_operators_call_)),

@@ -85,7 +85,7 @@ Relay::~Relay() {
 }
 
 absl::StatusOr<posix::Fd> Relay::Take(posix::ForeignFd client, const Origin& origin,
-                                      std::shared_ptr<const void> place) {
+                                      std::shared_ptr<const void> place, Contents contents) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
     return base::ErrnoStatus(errno, "making a connection's other end");
@@ -96,7 +96,7 @@ absl::StatusOr<posix::Fd> Relay::Take(posix::ForeignFd client, const Origin& ori
   KeepLittle(for_grpc);
   {
     base::MutexLock lock(mutex_);
-    arrivals_.push_back({std::move(client), std::move(ours), origin, std::move(place)});
+    arrivals_.push_back({std::move(client), std::move(ours), origin, std::move(place), contents});
   }
   posix::NotifyEvent(event_);
   return for_grpc;
@@ -138,11 +138,12 @@ void Relay::TakeArrivals() {
 
 void Relay::Add(Arrival arrival) {
   const uint64_t id = ++last_id_;
+  const bool sealed = arrival.contents == Contents::kSealed;
   Connection connection{
       .origin = arrival.origin,
       .place = std::move(arrival.place),
       .relayed = std::make_unique<Relayed>(std::move(arrival.client), std::move(arrival.grpc),
-                                           TrafficOf(arrival.origin.user))};
+                                           sealed ? nullptr : TrafficOf(arrival.origin.user))};
   epoll_event event{.events = 0, .data = {.u64 = ClientToken(id)}};
   const int client = connection.relayed->client().get();
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, client, &event) != 0) return;

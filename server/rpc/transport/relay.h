@@ -34,10 +34,15 @@ class Relay {
   static absl::StatusOr<std::unique_ptr<Relay>> Start();
   ~Relay();  // ends the thread and all connections
 
+  // What a client sends: frames of HTTP/2, which are checked and paced, or bytes that only gRPC can
+  // read, because TLS seals them.
+  enum class Contents { kFrames, kSealed };
+
   // Returns the socket to give to gRPC instead of `client`. Drops `place` when the connection has
   // ended. Any thread.
   absl::StatusOr<posix::Fd> Take(posix::ForeignFd client, const Origin& origin,
-                                 std::shared_ptr<const void> place);
+                                 std::shared_ptr<const void> place,
+                                 Contents contents = Contents::kFrames);
 
   // Connections that were cut off because of what they sent or did not read, for every reason. Any
   // thread.
@@ -56,6 +61,7 @@ class Relay {
     posix::Fd grpc;
     Origin origin;
     std::shared_ptr<const void> place;
+    Contents contents;
   };
 
   Relay(posix::Fd epoll, posix::Fd event) : epoll_(std::move(epoll)), event_(std::move(event)) {}

@@ -86,7 +86,7 @@ absl::Status Relayed::MoveDown(base::TimePoint now) {
       grpc_ended_ = true;
       return absl::OkStatus();
     }
-    traffic_.FromServer(std::as_bytes(std::span(piece, *got)));
+    if (traffic_) traffic_->FromServer(std::as_bytes(std::span(piece, *got)));
     const std::optional<size_t> sent = Write(*client_, piece, *got);
     if (!sent) return Over();
     down_.assign(piece + *sent, *got - *sent);
@@ -112,8 +112,7 @@ absl::Status Relayed::MoveUp(base::TimePoint now) {
   PENSTOCK_RETURN_IF_ERROR(ReadClient());
   PENSTOCK_RETURN_IF_ERROR(WriteGrpc());
   if (passed_ > 0) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(const Traffic::Allowed allowed,
-                            traffic_.FromClient(std::as_bytes(std::span(up_)), now));
+  PENSTOCK_ASSIGN_OR_RETURN(const Traffic::Allowed allowed, Judge(now));
   passed_ = allowed.pass;
   if (allowed.wait > base::Duration::zero()) again_ = now + allowed.wait;
   PENSTOCK_RETURN_IF_ERROR(WriteGrpc());
@@ -122,6 +121,11 @@ absl::Status Relayed::MoveUp(base::TimePoint now) {
     end_sent_ = true;
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<Traffic::Allowed> Relayed::Judge(base::TimePoint now) {
+  if (!traffic_) return Traffic::Allowed{.pass = up_.size(), .wait = base::Duration::zero()};
+  return traffic_->FromClient(std::as_bytes(std::span(up_)), now);
 }
 
 absl::Status Relayed::ReadClient() {

@@ -18,10 +18,11 @@ namespace penstock::rpc {
 
 class Relayed {
  public:
+  // `user`: null if the bytes are sealed; then all of them may pass.
   Relayed(posix::ForeignFd client, posix::Fd grpc, std::shared_ptr<UserTraffic> user)
-      : client_(std::move(client)),
-        grpc_(std::move(grpc)),
-        traffic_(TrafficLimits(), std::move(user)) {}
+      : client_(std::move(client)), grpc_(std::move(grpc)) {
+    if (user != nullptr) traffic_.emplace(TrafficLimits(), std::move(user));
+  }
 
   const posix::Fd& client() const { return *client_; }
   const posix::Fd& grpc() const { return grpc_; }
@@ -40,15 +41,16 @@ class Relayed {
  private:
   absl::Status MoveDown(base::TimePoint now);
   absl::Status MoveUp(base::TimePoint now);
+  absl::StatusOr<Traffic::Allowed> Judge(base::TimePoint now);
   absl::Status ReadClient();
   absl::Status WriteGrpc();
 
   const posix::ForeignFd client_;
   const posix::Fd grpc_;
-  Traffic traffic_;
-  std::string up_;     // data from the client
-  size_t passed_ = 0;  // how much of it may be passed on
-  std::string down_;   // data from gRPC that the client hasn't taken
+  std::optional<Traffic> traffic_;  // unset: sealed
+  std::string up_;                  // data from the client
+  size_t passed_ = 0;               // how much of it may be passed on
+  std::string down_;                // data from gRPC that the client hasn't taken
   bool client_ended_ = false, grpc_ended_ = false, end_sent_ = false;
   std::optional<base::TimePoint> unread_since_;
   std::optional<base::TimePoint> again_;

@@ -19,15 +19,16 @@ from . import control, processes
 
 class FaultProxy:
     """`address` is (host, port) of the store. With `certificate`, the proxy speaks TLS to clients;
-    to the store it never does."""
+    to the store it never does. `listen`: an address of this machine, for clients in other network
+    namespaces."""
 
-    def __init__(self, address, certificate=None, seed=1):
-        arguments = ["proxy", "--to", f"{address[0]}:{address[1]}", "--seed", seed]
+    def __init__(self, address, certificate=None, seed=1, listen="127.0.0.1"):
+        arguments = ["proxy", "--to", f"{address[0]}:{address[1]}", "--seed", seed, "--listen", listen]
         if certificate:
             arguments += ["--certificate", certificate.server]
         self._process, said = processes.start_own(*arguments)
-        self.address, self.control = ("127.0.0.1", said["port"]), said["control"]
-        self.endpoint = f"{'https' if certificate else 'http'}://127.0.0.1:{said['port']}"
+        self.address, self.control = (listen, said["port"]), said["control"]
+        self.endpoint = f"{'https' if certificate else 'http'}://{listen}:{said['port']}"
 
     @property
     def process_id(self):

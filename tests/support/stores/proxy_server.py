@@ -15,11 +15,11 @@ REOPEN_S = 10
 class Proxy:
     """Accepts connections, except in an outage, and carries their requests."""
 
-    def __init__(self, to, context, seed):
-        self._to, self._context = to, context
+    def __init__(self, to, context, seed, host="127.0.0.1"):
+        self._to, self._context, self._host = to, context, host
         self.rules, self.counters = faults.Rules(seed), counters.Counters()
         self._loop, self._open = loop.Loop(), set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self._listener = socket.create_server((host, 0), backlog=1024)
         self.port = self._listener.getsockname()[1]
 
     def run(self):
@@ -50,7 +50,7 @@ class Proxy:
         deadline = time.monotonic() + REOPEN_S
         while True:
             try:
-                self._listener = socket.create_server(("127.0.0.1", self.port), backlog=1024)
+                self._listener = socket.create_server((self._host, self.port), backlog=1024)
                 break
             except OSError:
                 if time.monotonic() > deadline:
@@ -128,12 +128,13 @@ class Proxy:
 def main(arguments):
     parser = argparse.ArgumentParser(prog="stores proxy", description=__doc__)
     parser.add_argument("--to", required=True, metavar="HOST:PORT", help="the store's address")
+    parser.add_argument("--listen", default="127.0.0.1", metavar="HOST", help="where clients connect")
     parser.add_argument("--certificate", help="PEM file with certificate and key: use TLS")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of requests")
     options = parser.parse_args(arguments)
     host, _, port = options.to.rpartition(":")
     processes.take_all_descriptors()
     context = certificates.load_context(options.certificate)
-    proxy = Proxy((host, int(port)), context, options.seed)
+    proxy = Proxy((host, int(port)), context, options.seed, options.listen)
     print(json.dumps({"port": proxy.port, "control": control.serve(proxy.actions())}), flush=True)
     proxy.run()

@@ -193,15 +193,17 @@ class Moto(Counted):
 
 
 class Rclone(Counted):
-    """`rclone serve s3`, which checks signatures, over a folder of buckets."""
+    """`rclone serve s3`, which checks signatures, over a folder of buckets. It reads all of an object
+    for the ETag of each answer, unless `hashes` is False: then it makes ETags of size and time."""
 
-    def __init__(self, **options):
+    def __init__(self, hashes=True, **options):
         super().__init__(**options)
         port = processes.free_port()
         buckets = self.folder / "buckets"
         buckets.mkdir()
         command = [processes.find_program("rclone"), "serve", "s3", "--addr", f"127.0.0.1:{port}",
                    "--auth-key", f"{self.key},{self.secret}", "--dir-cache-time", "0s",
+                   *([] if hashes else ["--etag-hash", ""]),
                    "--config", str(self.folder / "rclone.conf"), str(buckets)]
         self._processes.append(processes.start_foreign(command, port, self.folder / "log"))
         self._count(port)

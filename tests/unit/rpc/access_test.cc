@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "absl/strings/match.h"
 #include "tests/unit/rpc/server_fixture.h"
 
 namespace penstock::rpc {
@@ -13,6 +14,20 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Pair;
+
+TEST(AccessRuleTest, OverTcpOperatorsOnlyLook) {
+  std::set<std::string> found;
+  for (const AccessRule& rule : AccessRules()) {
+    if (rule.reach != Reach::kAlsoOverTls || !absl::StartsWith(rule.method, "penstock.")) continue;
+    found.insert(std::string(rule.method.substr(std::string("penstock.v1.").size())));
+    EXPECT_FALSE(rule.is_action) << rule.method;
+    EXPECT_EQ(rule.who, Who::kAnyone) << rule.method;
+  }
+  EXPECT_EQ(found,
+            (std::set<std::string>{"AdminService.GetStatus", "AdminService.ListDatasets",
+                                   "AdminService.ListQuarantine", "AdminService.ListSessions",
+                                   "AdminService.ListWorkers", "AdminService.WatchStatus"}));
+}
 
 const google::protobuf::DescriptorPool& Contract() {
   v1::GetVersionRequest::descriptor();

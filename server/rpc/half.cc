@@ -1,0 +1,155 @@
+#include "server/rpc/half.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/service_type.h>
+#include <sys/random.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/calls/calls.h"
+#include "server/rpc/services.h"
+
+namespace penstock::rpc {
+namespace {
+
+using grpc::experimental::ExternalConnectionAcceptor;
+
+constexpr int kHandshakeMs = 5'000;
+constexpr int kReadBytes = 2048;  // initial read buffer per connection; requests are short
+// Limit for all connections of one half; idle ones are closed first.
+constexpr size_t kBufferBytes = 20 << 20;
+
+// Whether gRPC can make connections with these. For those of an ExternalConnectionAcceptor it says
+// so only in its log, so this listens with them for a moment, at a name that nobody knows.
+bool CanServeWith(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  uint64_t random[2] = {};
+  if (::getrandom(random, sizeof(random), 0) != sizeof(random)) return false;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(
+      absl::StrCat("unix-abstract:penstock-", absl::Hex(random[0]), absl::Hex(random[1])),
+      credentials, &port);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  return server != nullptr && port != 0;
+}
+
+class GrpcHalf final : public Half {
+ public:
+  GrpcHalf(Controller& controller, Gate& gate, const ServerOptions& options)
+      : options_(options),
+        calls_({.at_once = options.max_calls,
+                .watchers = options.max_watchers,
+                .answers_per_second = options.answers_per_second,
+                .answers_in_a_burst = options.answers_in_a_burst}),
+        feed_service_(MakeFeedService({controller, calls_, gate})),
+        admin_service_(MakeAdminService({controller, calls_, gate})) {}
+  ~GrpcHalf() override;
+
+  absl::Status BeginHere();
+  absl::Status BeginElsewhere(const TlsTexts& tls);
+  void Take(posix::Fd connection) override;
+  void SetServing(bool serving) override {
+    server_->GetHealthCheckService()->SetServingStatus(serving);
+  }
+  void End(base::Duration timeout) override;
+
+ private:
+  absl::Status Begin(grpc::ServerBuilder& builder,
+                     const std::shared_ptr<grpc::ServerCredentials>& credentials);
+
+  const ServerOptions options_;
+  Calls calls_;
+  const std::unique_ptr<grpc::Service> feed_service_;
+  const std::unique_ptr<grpc::Service> admin_service_;
+  std::unique_ptr<ExternalConnectionAcceptor> connections_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+absl::Status GrpcHalf::BeginHere() {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(feed_service_.get());
+  return Begin(builder, grpc::InsecureServerCredentials());
+}
+
+absl::Status GrpcHalf::BeginElsewhere(const TlsTexts& tls) {
+  grpc::SslServerCredentialsOptions ssl(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  ssl.pem_root_certs = tls.client_ca;
+  ssl.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
+  const std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(ssl);
+  grpc::ServerBuilder builder;
+  if (CanServeWith(credentials)) return Begin(builder, credentials);
+  return absl::InvalidArgumentError(
+      "server.admin_certificate, admin_key and admin_client_ca cannot be used together; check with "
+      "openssl that each is PEM, and that the key is the certificate's");
+}
+
+absl::Status GrpcHalf::Begin(grpc::ServerBuilder& builder,
+                             const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  builder.RegisterService(admin_service_.get());
+  builder.SetMaxReceiveMessageSize(options_.max_message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(options_.max_calls_per_connection));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+  grpc::ResourceQuota quota;
+  quota.Resize(kBufferBytes);
+  builder.SetResourceQuota(quota);
+  // Only reflection uses a blocking thread.
+  builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+  connections_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");
+  for (const char* service : {"penstock.v1.FeedService", "penstock.v1.AdminService"})
+    server_->GetHealthCheckService()->SetServingStatus(service, false);
+  SetServing(false);
+  return absl::OkStatus();
+}
+
+void GrpcHalf::Take(posix::Fd connection) {
+  ExternalConnectionAcceptor::NewConnectionParameters parameters;
+  parameters.fd = connection.Release();
+  connections_->HandleNewConnection(&parameters);
+}
+
+// gRPC's own shutdown also waits for clients to disconnect, which those without a call do only
+// every five seconds. So wait here for calls in progress, and cut off the rest.
+void GrpcHalf::End(base::Duration timeout) {
+  server_->GetHealthCheckService()->Shutdown();
+  calls_.AwaitNone(timeout);
+  server_->Shutdown(std::chrono::system_clock::now());
+}
+
+GrpcHalf::~GrpcHalf() {
+  if (server_ != nullptr) server_->Wait();
+}
+
+}  // namespace
+
+void PrepareGrpc() {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+}
+
+absl::StatusOr<std::unique_ptr<Half>> Half::Start(Controller& controller, Gate& gate,
+                                                  const ServerOptions& options) {
+  auto half = std::make_unique<GrpcHalf>(controller, gate, options);
+  PENSTOCK_RETURN_IF_ERROR(half->BeginHere());
+  return half;
+}
+
+absl::StatusOr<std::unique_ptr<Half>> Half::StartTls(Controller& controller, Gate& gate,
+                                                     const ServerOptions& options,
+                                                     const TlsTexts& tls) {
+  auto half = std::make_unique<GrpcHalf>(controller, gate, options);
+  PENSTOCK_RETURN_IF_ERROR(half->BeginElsewhere(tls));
+  return half;
+}
+
+}  // namespace penstock::rpc
