@@ -95,6 +95,7 @@ Config DefaultConfig() {
   SetDefaults(*config.mutable_decode());
   SetDefaults(*config.mutable_limits());
   config.mutable_cache();
+  config.mutable_stores();
   config.mutable_log()->set_level(config::v1::Log::LEVEL_INFO);
   config.mutable_log()->set_format(config::v1::Log::FORMAT_TEXT);
   return config;
