@@ -1,8 +1,10 @@
 #include "common/base/store_environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/hash.h"
 
 namespace penstock::base {
@@ -63,6 +65,37 @@ uint64_t StoreEnvironmentOf(const std::function<const char*(const char* name)>& 
 uint64_t StoreEnvironmentFor(absl::string_view dataset) {
   if (!absl::StrContains(dataset, "://")) return 0;
   return StoreEnvironmentOf([](const char* name) { return std::getenv(name); });
+}
+
+std::string StoreVariableMarks(const std::function<const char*(const char* name)>& get) {
+  std::string marks;
+  ForEachStoreVariable([&](const char* name) {
+    Hasher hasher;
+    const char* const value = get(name);
+    hasher.Add(absl::string_view(name));
+    hasher.Add(uint64_t{value != nullptr});
+    hasher.Add(absl::string_view(value != nullptr ? value : ""));
+    const uint64_t digest = hasher.Digest();
+    marks.push_back(static_cast<char>(digest & 0xff));
+    marks.push_back(static_cast<char>(digest >> 8 & 0xff));
+  });
+  return marks;
+}
+
+std::string StoreVariableMarksFor(absl::string_view dataset) {
+  if (!absl::StrContains(dataset, "://")) return "";
+  return StoreVariableMarks([](const char* name) { return std::getenv(name); });
+}
+
+std::string DifferingStoreVariables(absl::string_view one, absl::string_view other) {
+  std::string names;
+  size_t at = 0;
+  ForEachStoreVariable([&](const char* name) {
+    if (one.substr(std::min(at, one.size()), 2) != other.substr(std::min(at, other.size()), 2))
+      absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+    at += 2;
+  });
+  return one.size() == at && other.size() == at ? names : "";
 }
 
 }  // namespace penstock::base

@@ -106,8 +106,10 @@ bool KeyRing::Renew(const SharedKeys& refused) {
   if (!Changes()) return false;
   const bool is_file = found_ && found_->kind == Kind::kFile;
   const base::Duration between = is_file ? options_.first_pause : options_.between_refused;
-  const bool is_too_soon = answers_ > 0 && base::Now() < last_answer_ + between;
-  if (!is_asking_ && is_too_soon) return false;
+  const base::TimePoint now = base::Now();
+  const bool is_too_soon = last_for_refused_ && now < *last_for_refused_ + between;
+  if (!is_asking_ && (is_too_soon || FailedJustNow(now))) return false;
+  if (!is_asking_) last_for_refused_ = now;
   Ask();
   AwaitAnswer(answers_);
   return found_ && !AreSame(found_->keys, refused);

@@ -94,6 +94,7 @@ class KeyRing {
   absl::Status trouble_ PENSTOCK_GUARDED_BY(mutex_);  // why the last renewal failed
   base::BackOff back_off_ PENSTOCK_GUARDED_BY(mutex_);
   base::TimePoint last_answer_ PENSTOCK_GUARDED_BY(mutex_){};
+  std::optional<base::TimePoint> last_for_refused_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t answers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool is_asked_ PENSTOCK_GUARDED_BY(mutex_) = false;
   bool is_asking_ PENSTOCK_GUARDED_BY(mutex_) = false;

@@ -312,7 +312,9 @@ class RefusedTest(StoreTest):
         before = os.environ["AWS_ENDPOINT_URL"]
         self.addCleanup(os.environ.__setitem__, "AWS_ENDPOINT_URL", before)
         os.environ["AWS_ENDPOINT_URL"] = self.store.endpoint
-        self.assertIn("other variables for stores", self.refusal(URL))
+        refusal = self.refusal(URL)
+        self.assertIn("other variables for stores than this program has now: AWS_ENDPOINT_URL; so", refusal)
+        self.assertNotIn(self.store.endpoint, refusal)
 
     def test_no_secret_is_in_the_log(self):
         self.epoch(self.loader())

@@ -98,5 +98,22 @@ TEST(StoreEnvironmentTest, EveryVariableCounts) {
   EXPECT_NE(of("AWS_ACCESS_KEY_ID", "x"), of("AWS_SECRET_ACCESS_KEY", "x"));
 }
 
+TEST(StoreEnvironmentTest, WhichVariableDiffersIsToldByItsName) {
+  const auto marks = [](std::map<std::string, const char*> set) {
+    return base::StoreVariableMarks([&](const char* name) -> const char* {
+      const auto found = set.find(name);
+      return found == set.end() ? nullptr : found->second;
+    });
+  };
+  const std::string one = marks({{"AWS_REGION", "a"}, {"HOME", "/home"}});
+  EXPECT_EQ(base::DifferingStoreVariables(one, one), "");
+  EXPECT_EQ(base::DifferingStoreVariables(one, marks({{"AWS_REGION", "b"}, {"HOME", "/home"}})),
+            "AWS_REGION");
+  EXPECT_EQ(base::DifferingStoreVariables(marks({{"AWS_REGION", "a"}}), marks({{"HOME", ""}})),
+            "AWS_REGION, HOME");
+  EXPECT_EQ(base::DifferingStoreVariables(one, ""), "") << "an older client says nothing";
+  EXPECT_EQ(base::DifferingStoreVariables(one, one + "xx"), "");
+}
+
 }  // namespace
 }  // namespace penstock::store
