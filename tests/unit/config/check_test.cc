@@ -313,6 +313,7 @@ TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndADatasetOfEachKind) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_GE(config->datasets_size(), 5);
   config->clear_datasets();
+  config->mutable_stores()->clear_places();
   EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
 }
 
