@@ -12,10 +12,10 @@
 #include "common/telemetry/log.h"
 #include "server/app/catalog/roots_check.h"
 #include "server/app/config/config.h"
-#include "server/app/store_options.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/operator/metrics_snapshot.h"
 #include "server/app/options.h"
+#include "server/app/store_options.h"
 #include "server/app/version.h"
 
 namespace penstock::app {

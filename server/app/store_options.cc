@@ -45,10 +45,11 @@ KeySpec ToKeySpec(const StorePlace& place, const Environment& environment) {
               Only(environment, {"AWS_EC2_METADATA_SERVICE_ENDPOINT",
                                  "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE"})};
     case StorePlace::CREDENTIALS_CONTAINER:
-      return {KeySpec::From::kContainer,
-              Only(environment,
-                   {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-                    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN"})};
+      return {
+          KeySpec::From::kContainer,
+          Only(environment,
+               {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN"})};
     case StorePlace::CREDENTIALS_WEB_IDENTITY:
       return {KeySpec::From::kWebIdentity, IdentityVariables(place, environment)};
     case StorePlace::CREDENTIALS_SEARCH:

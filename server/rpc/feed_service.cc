@@ -118,8 +118,7 @@ class FeedService final : public v1::FeedService::CallbackService {
   template <typename Request>
   absl::Status CheckStores(const std::string& dataset, const Request& request) const {
     if (!controller_.reads_urls()) return absl::OkStatus();
-    return CheckStoreEnvironment(dataset,
-                                 {request.store_environment(), request.store_variables()});
+    return CheckStoreEnvironment(dataset, {request.store_environment(), request.store_variables()});
   }
 
   // Each function passes the call to the controller or returns an error.

@@ -10,8 +10,8 @@
 #include "common/base/units.h"
 #include "server/app/config/config.h"
 #include "server/app/config/config_checker.h"
-#include "server/app/config/stores_check.h"
 #include "server/app/config/range_text.h"
+#include "server/app/config/stores_check.h"
 #include "server/plan/mixture.h"
 
 namespace penstock::app {
@@ -183,7 +183,8 @@ void CheckShards(const Shards& shards, const Config& config, const std::string& 
                  Checker& checker) {
   checker.IsCount(at + ".shards", static_cast<uint64_t>(shards.shards_size()), {1, kMostShards});
   for (int i = 0; i < shards.shards_size(); ++i)
-    CheckPathOrUrl(shards.shards(i), config.stores(), absl::StrCat(at, ".shards[", i, "]"), checker);
+    CheckPathOrUrl(shards.shards(i), config.stores(), absl::StrCat(at, ".shards[", i, "]"),
+                   checker);
 }
 
 void CheckKind(const config::v1::Dataset& dataset, const Config& config, const std::string& at,
@@ -258,8 +259,7 @@ void CheckMixture(const config::v1::Mixture& mixture, const Config& config, cons
 
 void CheckDatasets(const Config& config, Checker& checker) {
   if (config.datasets_size() > kMostDatasets)
-    checker.Refuse("datasets", absl::StrCat(config.datasets_size()),
-                   "at most 10000");
+    checker.Refuse("datasets", absl::StrCat(config.datasets_size()), "at most 10000");
   std::map<std::string, int> names;
   for (int i = 0; i < config.datasets_size(); ++i) {
     const config::v1::Dataset& dataset = config.datasets(i);

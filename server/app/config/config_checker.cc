@@ -30,22 +30,22 @@ void ConfigChecker::RefuseWith(const std::string& key, const absl::Status& why) 
   if (status_.ok()) status_ = lines_.Refuse(key, why.message());
 }
 
-void ConfigChecker::InRange(const std::string& key, uint64_t value, Range range,
+void ConfigChecker::InRange(const std::string& key, uint64_t value, Bounds bounds,
                             std::string (*show)(uint64_t)) {
-  if (value < range.least || value > range.most)
-    Refuse(key, show(value), absl::StrCat(show(range.least), " to ", show(range.most)));
+  if (value < bounds.least || value > bounds.most)
+    Refuse(key, show(value), absl::StrCat(show(bounds.least), " to ", show(bounds.most)));
 }
 
-void ConfigChecker::IsCount(const std::string& key, uint64_t value, Range range) {
-  InRange(key, value, range, Count);
+void ConfigChecker::IsCount(const std::string& key, uint64_t value, Bounds bounds) {
+  InRange(key, value, bounds, Count);
 }
 
-void ConfigChecker::IsTime(const std::string& key, uint64_t ms, Range range) {
-  InRange(key, ms, range, Time);
+void ConfigChecker::IsTime(const std::string& key, uint64_t ms, Bounds bounds) {
+  InRange(key, ms, bounds, Time);
 }
 
-void ConfigChecker::IsSize(const std::string& key, uint64_t bytes, Range range) {
-  InRange(key, bytes, range, Bytes);
+void ConfigChecker::IsSize(const std::string& key, uint64_t bytes, Bounds bounds) {
+  InRange(key, bytes, bounds, Bytes);
 }
 
 void ConfigChecker::IsShare(const std::string& key, double share) {

@@ -20,12 +20,12 @@ class ConfigChecker {
   void Refuse(const std::string& key, absl::string_view got, absl::string_view wanted);
   void RefuseWith(const std::string& key, const absl::Status& why);
 
-  struct Range {
+  struct Bounds {
     uint64_t least, most;
   };
-  void IsCount(const std::string& key, uint64_t value, Range range);
-  void IsTime(const std::string& key, uint64_t ms, Range range);
-  void IsSize(const std::string& key, uint64_t bytes, Range range);
+  void IsCount(const std::string& key, uint64_t value, Bounds bounds);
+  void IsTime(const std::string& key, uint64_t ms, Bounds bounds);
+  void IsSize(const std::string& key, uint64_t bytes, Bounds bounds);
   // More than 0 %, at most 100 %.
   void IsShare(const std::string& key, double share);
   void IsPath(const std::string& key, const std::string& path);
@@ -38,7 +38,8 @@ class ConfigChecker {
   static std::string Quoted(const std::string& text);
 
  private:
-  void InRange(const std::string& key, uint64_t value, Range range, std::string (*show)(uint64_t));
+  void InRange(const std::string& key, uint64_t value, Bounds bounds,
+               std::string (*show)(uint64_t));
 
   const ConfigLines& lines_;
   absl::Status status_;

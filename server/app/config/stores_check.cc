@@ -26,8 +26,8 @@ absl::StatusOr<Address> PlaceAddress(const std::string& url) {
   PENSTOCK_ASSIGN_OR_RETURN(Address address, store::ParseAddress(url));
   if (absl::EndsWith(address.key, "/") || (address.key.empty() && absl::EndsWith(url, "/")))
     return address;
-  return absl::InvalidArgumentError(absl::StrCat("got '", store::ToText(address),
-                                                 "', wanted a URL that ends in a slash"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("got '", store::ToText(address), "', wanted a URL that ends in a slash"));
 }
 
 void IsEndpoint(const std::string& key, const std::string& endpoint, ConfigChecker& checker) {
@@ -99,7 +99,8 @@ void CheckUrl(const std::string& url, const config::v1::Stores& stores, const st
   const absl::StatusOr<Address> address = store::ParseAddress(url);
   if (!address.ok()) return checker.RefuseWith(at, address.status());
   if (!address->query.empty())
-    return checker.Refuse(at, ConfigChecker::Quoted(store::ToText(*address)), "a URL without a query");
+    return checker.Refuse(at, ConfigChecker::Quoted(store::ToText(*address)),
+                          "a URL without a query");
   for (const StorePlace& place : stores.places())
     if (IsIn(*address, place)) return;
   checker.Refuse(at, ConfigChecker::Quoted(store::ToText(*address)),
@@ -116,8 +117,9 @@ void CheckStores(const config::v1::Stores& stores, ConfigChecker& checker) {
     const std::string at = absl::StrCat("stores.places[", i, "]");
     CheckPlace(stores.places(i), at, checker);
     if (const auto [earlier, is_new] = urls.emplace(stores.places(i).url(), i); !is_new)
-      checker.Refuse(at + ".url", ConfigChecker::Quoted(stores.places(i).url()),
-                     absl::StrCat("another URL: stores.places[", earlier->second, "] has the same"));
+      checker.Refuse(
+          at + ".url", ConfigChecker::Quoted(stores.places(i).url()),
+          absl::StrCat("another URL: stores.places[", earlier->second, "] has the same"));
   }
   if (!stores.ca().empty()) checker.IsPath("stores.ca", stores.ca());
   if (!stores.cache().empty()) {

@@ -27,7 +27,7 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
     answer = Perform(address, Tries::kLong, [&](const StoreAccess& access) {
       return ToReadRequest(address, access, {}, {.offset = 0, .bytes = 1});
     });
-  PENSTOCK_RETURN_IF_ERROR(StatusOf(answer, address));
+  PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
   PENSTOCK_ASSIGN_OR_RETURN(ObjectVersion version, ToVersion(answer, address));
   if (version.is_pinned()) return version;
   return absl::FailedPreconditionError(
@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
     const TransferAnswer answer = Perform(folder, Tries::kLong, [&](const StoreAccess& access) {
       return ToListRequest(folder, access, token);
     });
-    PENSTOCK_RETURN_IF_ERROR(StatusOf(answer, folder));
+    PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, folder));
     PENSTOCK_ASSIGN_OR_RETURN(ListPage page, ToListPage(answer, folder));
     if (!page.next_token.empty() && page.next_token == token)
       return absl::DataLossError(
@@ -96,7 +96,7 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
   const TransferAnswer answer = Perform(address, tries, [&](const StoreAccess& access) {
     return FillingRequest(address, access, version, offset, into);
   });
-  PENSTOCK_RETURN_IF_ERROR(StatusOf(answer, address));
+  PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
   return CheckVersion(answer, version, address);
 }
 
@@ -161,7 +161,7 @@ absl::StatusOr<ObjectStore::Way> ObjectStore::WayTo(const Address& address) cons
   return way;
 }
 
-absl::Status ObjectStore::StatusOf(const TransferAnswer& answer, const Address& address) const {
+absl::Status ObjectStore::MakeStatus(const TransferAnswer& answer, const Address& address) const {
   const absl::Status status = ToStatus(answer, address);
   if (!MayHaveEndedKeys(answer)) return status;
   const absl::StatusOr<Way> way = WayTo(address);

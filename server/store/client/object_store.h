@@ -85,14 +85,14 @@ class ObjectStore {
   std::shared_ptr<const StorePlaces> places() const;
   bool LearnsRegion(const Address& address, const StoreAccess& used, const TransferAnswer& answer);
   // ToStatus; a refusal says whose keys were refused.
-  absl::Status StatusOf(const TransferAnswer& answer, const Address& address) const;
+  absl::Status MakeStatus(const TransferAnswer& answer, const Address& address) const;
   void Pause(base::Duration longest, const TransferAnswer& answer) const;
 
   Transfers& transfers_;
   const Options options_;
   std::atomic<uint64_t> retries_{0};
   mutable base::Mutex mutex_;
-  std::shared_ptr<const StorePlaces> places_ PENSTOCK_GUARDED_BY(mutex_);  // shared by requests
+  std::shared_ptr<const StorePlaces> places_ PENSTOCK_GUARDED_BY(mutex_);   // shared by requests
   std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
 };
 

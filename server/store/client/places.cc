@@ -17,15 +17,16 @@ absl::StatusOr<const StorePlace*> StorePlaces::Find(const Address& address) cons
   const StorePlace* found = nullptr;
   for (const StorePlace& place : places_) {
     if (!LiesIn(place.prefix, address)) continue;
-    const bool is_longer = found == nullptr || place.prefix.place.size() + place.prefix.key.size() >
-                                                   found->prefix.place.size() +
-                                                       found->prefix.key.size();
+    const bool is_longer =
+        found == nullptr || place.prefix.place.size() + place.prefix.key.size() >
+                                found->prefix.place.size() + found->prefix.key.size();
     if (is_longer) found = &place;
   }
   if (found != nullptr) return found;
   return absl::FailedPreconditionError(
-      absl::StrCat("'", ToText(address), "' lies in none of the configured parts of stores "
-                                         "(stores.places), and nothing else is read"));
+      absl::StrCat("'", ToText(address),
+                   "' lies in none of the configured parts of stores "
+                   "(stores.places), and nothing else is read"));
 }
 
 StorePlace EverywhereIn(Scheme scheme, StoreAccess access, std::shared_ptr<KeyRing> keys) {

@@ -76,7 +76,7 @@ class ContainerKeys final : public KeySource {
     if (!answer.status.ok()) return base::Annotate(answer.status, kContainer);
     if (!answer.ok()) return Refused(answer.code);
     PENSTOCK_ASSIGN_OR_RETURN(SharedKeys keys, ReadJsonKeys(answer.body, kContainer));
-    return KeysFound{std::move(keys), kContainer, KeysFound::Kind::kServer};
+    return KeysFound{std::move(keys), kContainer, KeysFound::KeyKind::kServer};
   }
 
  private:

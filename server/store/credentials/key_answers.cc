@@ -1,5 +1,6 @@
 #include "server/store/credentials/key_answers.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -99,19 +100,16 @@ std::string Member(const std::map<std::string, std::string>& members, const char
   return found == members.end() ? "" : found->second;
 }
 
-// Keys are written into headers.
 bool IsKeyText(absl::string_view text) {
-  for (const char c : text)
-    if (!absl::ascii_isgraph(c)) return false;
-  return true;
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return absl::ascii_isgraph(c); });
 }
 
 absl::StatusOr<SharedKeys> CheckedKeys(StoreKeys keys, absl::string_view end,
                                        absl::string_view from) {
   if (keys.key_id.empty() || keys.secret.empty())
     return absl::DataLossError(absl::StrCat(from, ": the answer holds no keys"));
-  if (!IsKeyText(keys.key_id) || !IsKeyText(keys.secret) || !IsKeyText(keys.token))
-    return absl::DataLossError(absl::StrCat(from, ": the keys hold characters of no key"));
+  PENSTOCK_RETURN_IF_ERROR(CheckKeyTexts(keys, from));
   if (!end.empty()) {
     keys.end = ReadIsoTime(end);
     if (!keys.end)
@@ -122,6 +120,13 @@ absl::StatusOr<SharedKeys> CheckedKeys(StoreKeys keys, absl::string_view end,
 }
 
 }  // namespace
+
+absl::Status CheckKeyTexts(const StoreKeys& keys, absl::string_view from) {
+  if (IsKeyText(keys.key_id) && IsKeyText(keys.secret) && IsKeyText(keys.token))
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(from, ": the keys hold characters of no key, perhaps blanks or a line's end"));
+}
 
 absl::StatusOr<std::map<std::string, std::string>> ReadFlatJson(absl::string_view text) {
   std::map<std::string, std::string> members;

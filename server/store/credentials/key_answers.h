@@ -24,6 +24,10 @@ std::optional<std::chrono::system_clock::time_point> ReadIsoTime(absl::string_vi
 // `from`: who answered, for messages.
 absl::StatusOr<SharedKeys> ReadJsonKeys(absl::string_view text, absl::string_view from);
 
+// Keys are written into headers. **Errors**: FailedPrecondition, without a key: one holds blanks, a
+// line's end or other characters that no key has. `from`: whose they are.
+absl::Status CheckKeyTexts(const StoreKeys& keys, absl::string_view from);
+
 // Keys as STS gives them. **Errors**: DataLoss.
 absl::StatusOr<SharedKeys> ReadStsKeys(absl::string_view xml, absl::string_view from);
 

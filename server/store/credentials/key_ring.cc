@@ -11,7 +11,7 @@
 namespace penstock::store {
 namespace {
 
-using Kind = KeysFound::Kind;
+using Kind = KeysFound::KeyKind;
 
 constexpr int kMostTries = 3;  // of callers who need keys
 
@@ -30,10 +30,10 @@ bool AreSame(const SharedKeys& one, const SharedKeys& other) {
 
 }  // namespace
 
-KeyRing::KeyRing(std::unique_ptr<KeySource> source, const Options& options, OnEvent on_event)
+KeyRing::KeyRing(std::unique_ptr<KeySource> source, const Options& options, OnNews on_news)
     : source_(std::move(source)),
       options_(options),
-      on_event_(std::move(on_event)),
+      on_news_(std::move(on_news)),
       back_off_({.first = options.first_pause, .longest = options.longest_pause}) {}
 
 KeyRing::~KeyRing() {
@@ -197,10 +197,10 @@ void KeyRing::Serve() {
   while (AwaitDue()) {
     absl::StatusOr<KeysFound> found = source_->Fetch();
     const std::optional<base::Duration> left = found.ok() ? TimeLeft(*found) : std::nullopt;
-    Event event = {.status = found.status(), .from = found.ok() ? found->from : ""};
-    if (left) event.seconds = std::chrono::duration_cast<std::chrono::seconds>(*left).count();
+    KeyNews news = {.status = found.status(), .from = found.ok() ? found->from : ""};
+    if (left) news.seconds = std::chrono::duration_cast<std::chrono::seconds>(*left).count();
     const bool is_news = Take(std::move(found), left);
-    if (is_news && on_event_) on_event_(event);
+    if (is_news && on_news_) on_news_(news);
   }
 }
 

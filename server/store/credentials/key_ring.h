@@ -36,14 +36,14 @@ class KeyRing {
     base::Duration patience = std::chrono::seconds(30);  // of callers
   };
   // What happened, for the log. Called by the ring's thread.
-  struct Event {
-    absl::Status status;               // of the renewal
-    std::string from = {};             // who gave the keys, or why there are none
+  struct KeyNews {
+    absl::Status status;                  // of the renewal
+    std::string from = {};                // who gave the keys, or why there are none
     std::optional<int64_t> seconds = {};  // until they end
   };
-  using OnEvent = std::function<void(const Event&)>;
+  using OnNews = std::function<void(const KeyNews&)>;
 
-  KeyRing(std::unique_ptr<KeySource> source, const Options& options, OnEvent on_event = {});
+  KeyRing(std::unique_ptr<KeySource> source, const Options& options, OnNews on_news = {});
   ~KeyRing();  // calls Stop
   KeyRing(const KeyRing&) = delete;
   KeyRing& operator=(const KeyRing&) = delete;
@@ -85,13 +85,13 @@ class KeyRing {
 
   const std::unique_ptr<KeySource> source_;  // of the thread
   const Options options_;
-  const OnEvent on_event_;
+  const OnNews on_news_;
   mutable base::Mutex mutex_;
   base::CondVar changed_;
-  std::optional<KeysFound> found_ PENSTOCK_GUARDED_BY(mutex_);  // the newest
+  std::optional<KeysFound> found_ PENSTOCK_GUARDED_BY(mutex_);       // the newest
   std::optional<base::TimePoint> end_ PENSTOCK_GUARDED_BY(mutex_);   // of them
   std::optional<base::TimePoint> next_ PENSTOCK_GUARDED_BY(mutex_);  // when to ask again by itself
-  absl::Status trouble_ PENSTOCK_GUARDED_BY(mutex_);  // why the last renewal failed
+  absl::Status trouble_ PENSTOCK_GUARDED_BY(mutex_);                 // why the last renewal failed
   base::BackOff back_off_ PENSTOCK_GUARDED_BY(mutex_);
   base::TimePoint last_answer_ PENSTOCK_GUARDED_BY(mutex_){};
   std::optional<base::TimePoint> last_for_refused_ PENSTOCK_GUARDED_BY(mutex_);

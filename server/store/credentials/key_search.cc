@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/store/credentials/key_answers.h"
 #include "server/store/credentials/profiles.h"
 #include "server/store/credentials/server_keys.h"
 
 namespace penstock::store {
 namespace {
 
-using Kind = KeysFound::Kind;
+using Kind = KeysFound::KeyKind;
 
 // Both variables, or neither.
 absl::StatusOr<SharedKeys> KeysInVariables(const Environment& environment, const char* id_name,
@@ -17,9 +18,10 @@ absl::StatusOr<SharedKeys> KeysInVariables(const Environment& environment, const
   StoreKeys keys = {.key_id = VariableIn(environment, id_name),
                     .secret = VariableIn(environment, secret_name)};
   if (keys.key_id.empty() != keys.secret.empty())
-    return absl::FailedPreconditionError(absl::StrCat("of ", id_name, " and ", secret_name,
-                                                      " one is set; set both, or neither"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("of ", id_name, " and ", secret_name, " one is set; set both, or neither"));
   if (keys.key_id.empty()) return SharedKeys();
+  PENSTOCK_RETURN_IF_ERROR(CheckKeyTexts(keys, id_name));
   return std::make_shared<const StoreKeys>(std::move(keys));
 }
 
@@ -99,9 +101,8 @@ class SearchedKeys final : public KeySource {
 
   absl::StatusOr<KeysFound> Fetch() override {
     if (Has("PENSTOCK_STORE_ANONYMOUS")) return Anonymous();
-    PENSTOCK_ASSIGN_OR_RETURN(
-        SharedKeys keys,
-        KeysInVariables(environment_, "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"));
+    PENSTOCK_ASSIGN_OR_RETURN(SharedKeys keys, KeysInVariables(environment_, "AWS_ACCESS_KEY_ID",
+                                                               "AWS_SECRET_ACCESS_KEY"));
     if (keys != nullptr) return WithToken(*keys);
     if (Has("AWS_WEB_IDENTITY_TOKEN_FILE"))
       return FetchFrom(MakeWebIdentityKeys(environment_, ask_));
@@ -121,9 +122,11 @@ class SearchedKeys final : public KeySource {
     return KeysFound{.from = "PENSTOCK_STORE_ANONYMOUS is set"};
   }
 
-  KeysFound WithToken(StoreKeys keys) const {
+  absl::StatusOr<KeysFound> WithToken(StoreKeys keys) const {
     keys.token = VariableIn(environment_, "AWS_SESSION_TOKEN");
-    return {.keys = std::make_shared<const StoreKeys>(std::move(keys)), .from = "AWS_ACCESS_KEY_ID"};
+    PENSTOCK_RETURN_IF_ERROR(CheckKeyTexts(keys, "AWS_SESSION_TOKEN"));
+    return KeysFound{.keys = std::make_shared<const StoreKeys>(std::move(keys)),
+                     .from = "AWS_ACCESS_KEY_ID"};
   }
 
   absl::StatusOr<KeysFound> FetchFromMetadata() {
@@ -159,10 +162,8 @@ std::unique_ptr<KeySource> MakeKeySource(const KeySpec& spec, AskServer ask) {
     case KeySpec::From::kContainer:
       return std::make_unique<ServerKeys<&MakeContainerKeys>>(spec.environment, std::move(ask));
     case KeySpec::From::kWebIdentity:
-      return std::make_unique<
-          ServerKeys<static_cast<absl::StatusOr<std::unique_ptr<KeySource>> (*)(
-              const Environment&, AskServer)>(&MakeWebIdentityKeys)>>(spec.environment,
-                                                                      std::move(ask));
+      return std::make_unique<ServerKeys<static_cast<absl::StatusOr<std::unique_ptr<KeySource>> (*)(
+          const Environment&, AskServer)>(&MakeWebIdentityKeys)>>(spec.environment, std::move(ask));
     case KeySpec::From::kNowhere:
       break;
   }

@@ -18,8 +18,8 @@ struct KeysFound {
   std::string from = {};  // who gave them, or why there are none; for messages
   // kFixed: they never change. kFile: they may at any time. kServer: when they end. kAbsent: there
   // are none now, so they are looked for again if a store refuses a request.
-  enum class Kind { kFixed, kFile, kServer, kAbsent };
-  Kind kind = Kind::kFixed;
+  enum class KeyKind { kFixed, kFile, kServer, kAbsent };
+  KeyKind kind = KeyKind::kFixed;
 };
 
 // One way to get keys. **Thread safety**: used by one thread at a time.

@@ -34,11 +34,10 @@ class MetadataKeys final : public KeySource {
     PENSTOCK_ASSIGN_OR_RETURN(std::string role, Get(kRolesPath, token));
     role = std::string(absl::StripAsciiWhitespace(role.substr(0, role.find('\n'))));
     if (role.empty() || !IsHeaderValue(role)) return NoRole();
-    PENSTOCK_ASSIGN_OR_RETURN(
-        const std::string text,
-        Get(absl::StrCat(kRolesPath, PercentEncode(role)), token));
+    PENSTOCK_ASSIGN_OR_RETURN(const std::string text,
+                              Get(absl::StrCat(kRolesPath, PercentEncode(role)), token));
     PENSTOCK_ASSIGN_OR_RETURN(SharedKeys keys, ReadJsonKeys(text, kMetadata));
-    return KeysFound{std::move(keys), kMetadata, KeysFound::Kind::kServer};
+    return KeysFound{std::move(keys), kMetadata, KeysFound::KeyKind::kServer};
   }
 
  private:
@@ -73,8 +72,8 @@ class MetadataKeys final : public KeySource {
     const TransferAnswer answer = Ask(request);
     if (!answer.status.ok()) return NoMetadata(endpoint_, answer.status.message());
     if (!answer.ok() || answer.body.empty() || !IsHeaderValue(answer.body))
-      return NoMetadata(endpoint_, absl::StrCat("it gives no token of version 2 (", answer.code,
-                                                ")"));
+      return NoMetadata(endpoint_,
+                        absl::StrCat("it gives no token of version 2 (", answer.code, ")"));
     return answer.body;
   }
 
@@ -102,8 +101,10 @@ absl::StatusOr<std::unique_ptr<KeySource>> MakeMetadataKeys(const Environment& e
   if (!mode.empty() && mode != "ipv4" && mode != "ipv6")
     return absl::FailedPreconditionError(
         "AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE: expected IPv4 or IPv6");
-  if (endpoint.empty()) endpoint = mode == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
-  const bool is_url = absl::StartsWith(endpoint, "http://") || absl::StartsWith(endpoint, "https://");
+  if (endpoint.empty())
+    endpoint = mode == "ipv6" ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
+  const bool is_url =
+      absl::StartsWith(endpoint, "http://") || absl::StartsWith(endpoint, "https://");
   if (!is_url || absl::StrContains(endpoint, '@'))
     return absl::FailedPreconditionError(
         "AWS_EC2_METADATA_SERVICE_ENDPOINT: expected http://HOST[:PORT]");

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/posix/fd.h"
+#include "server/store/credentials/key_answers.h"
 
 namespace penstock::store {
 namespace {
@@ -51,9 +52,8 @@ absl::Status AddFrom(const ProfilesFile& file, Profile& profile) {
   if (file.path.empty()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadWhole(file.path));
   if (!text && file.has_been_named)
-    return absl::FailedPreconditionError(absl::StrCat("the profile '", profile.name,
-                                                      "' is to be used, but '", file.path,
-                                                      "' cannot be read"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the profile '", profile.name, "' is to be used, but '", file.path, "' cannot be read"));
   absl::StrAppend(&profile.files, profile.files.empty() ? "'" : " and '", file.path, "'");
   if (!text) return absl::OkStatus();
   for (auto& [name, value] : ReadProfile(*text, profile.name)) {
@@ -124,18 +124,21 @@ absl::StatusOr<SharedKeys> ReadProfileKeys(const Profile& profile) {
   if (!profile.Get("sso_session").empty() || !profile.Get("sso_start_url").empty())
     return RefuseProfile(profile, absl::StrCat("signs in by SSO", kExport));
   if (!profile.Get("role_arn").empty())
-    return RefuseProfile(profile, absl::StrCat("takes a role with another source's keys (source_profile "
-                                        "or credential_source)",
-                                        kExport));
+    return RefuseProfile(profile,
+                         absl::StrCat("takes a role with another source's keys (source_profile "
+                                      "or credential_source)",
+                                      kExport));
   auto keys = std::make_shared<StoreKeys>(StoreKeys{.key_id = profile.Get("aws_access_key_id"),
                                                     .secret = profile.Get("aws_secret_access_key"),
                                                     .token = profile.Get("aws_session_token")});
   if (keys->key_id.empty() != keys->secret.empty())
     return RefuseProfile(profile, keys->secret.empty() ? "has no aws_secret_access_key"
-                                                : "has no aws_access_key_id");
+                                                       : "has no aws_access_key_id");
+  PENSTOCK_RETURN_IF_ERROR(CheckKeyTexts(*keys, absl::StrCat("the profile '", profile.name, "'")));
   if (!keys->key_id.empty()) return keys;
   if (!profile.Get("credential_process").empty())
-    return RefuseProfile(profile, absl::StrCat("gets its keys from a program (credential_process)", kExport));
+    return RefuseProfile(
+        profile, absl::StrCat("gets its keys from a program (credential_process)", kExport));
   return SharedKeys();
 }
 

@@ -15,8 +15,7 @@ namespace {
 constexpr size_t kLargestToken = 64 << 10;
 
 absl::Status NoToken(const std::string& path, absl::string_view why) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("'", path, "': ", why, ", expected a token"));
+  return absl::FailedPreconditionError(absl::StrCat("'", path, "': ", why, ", expected a token"));
 }
 
 }  // namespace

@@ -49,10 +49,10 @@ class WebIdentityKeys final : public KeySource {
     request.method = TransferRequest::Method::kPost;
     request.url = absl::StrCat(identity_.endpoint, "/");
     request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
-    request.body = absl::StrCat("Action=AssumeRoleWithWebIdentity&RoleArn=",
-                                PercentEncode(identity_.role),
-                                "&RoleSessionName=", PercentEncode(identity_.session),
-                                "&Version=2011-06-15&WebIdentityToken=", PercentEncode(token));
+    request.body =
+        absl::StrCat("Action=AssumeRoleWithWebIdentity&RoleArn=", PercentEncode(identity_.role),
+                     "&RoleSessionName=", PercentEncode(identity_.session),
+                     "&Version=2011-06-15&WebIdentityToken=", PercentEncode(token));
     request.most_body = kMostStsBody;
     request.deadline = kStsDeadline;
     const TransferAnswer answer = ask_(request);
@@ -60,7 +60,7 @@ class WebIdentityKeys final : public KeySource {
     if (!answer.status.ok()) return base::Annotate(answer.status, where);
     if (!answer.ok()) return Refused(answer, where);
     PENSTOCK_ASSIGN_OR_RETURN(SharedKeys keys, ReadStsKeys(answer.body, kWebIdentity));
-    return KeysFound{std::move(keys), kWebIdentity, KeysFound::Kind::kServer};
+    return KeysFound{std::move(keys), kWebIdentity, KeysFound::KeyKind::kServer};
   }
 
  private:
@@ -68,8 +68,8 @@ class WebIdentityKeys final : public KeySource {
   static absl::Status Refused(const TransferAnswer& answer, const std::string& where) {
     const std::string code =
         absl::CHexEscape(XmlText(answer.body, "Code").substr(0, kMostStsWords));
-    const std::string words = absl::StrCat(where, ": STS answered ", answer.code,
-                                           code.empty() ? "" : " ", code);
+    const std::string words =
+        absl::StrCat(where, ": STS answered ", answer.code, code.empty() ? "" : " ", code);
     if (answer.code >= 500 || answer.code == 429 || code == "IDPCommunicationError" ||
         absl::StrContains(code, "Throttl"))
       return absl::UnavailableError(words);
@@ -81,7 +81,8 @@ class WebIdentityKeys final : public KeySource {
 };
 
 absl::StatusOr<std::unique_ptr<KeySource>> MakeIdentityKeys(WebIdentity identity,
-                                                    const Environment& environment, AskServer ask) {
+                                                            const Environment& environment,
+                                                            AskServer ask) {
   if (identity.session.empty()) identity.session = "penstock";
   PENSTOCK_ASSIGN_OR_RETURN(identity.endpoint, StsEndpoint(environment));
   return std::make_unique<WebIdentityKeys>(std::move(identity), std::move(ask));

@@ -10,13 +10,13 @@ namespace penstock::store {
 namespace {
 
 // Who gave keys, and for how long they hold; never a key.
-void LogKeys(const KeyRing::Event& event) {
-  if (!event.status.ok()) {
-    PENSTOCK_LOG(kWarning, "store_keys_failed", {"reason", event.status.message()});
+void LogKeys(const KeyRing::KeyNews& news) {
+  if (!news.status.ok()) {
+    PENSTOCK_LOG(kWarning, "store_keys_failed", {"reason", news.status.message()});
     return;
   }
-  PENSTOCK_LOG(kInfo, "store_keys", {"from", event.from},
-               {"end_in", event.seconds ? absl::StrCat(*event.seconds, " s") : "unknown"});
+  PENSTOCK_LOG(kInfo, "store_keys", {"from", news.from},
+               {"end_in", news.seconds ? absl::StrCat(*news.seconds, " s") : "unknown"});
 }
 
 }  // namespace

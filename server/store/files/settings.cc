@@ -28,7 +28,8 @@ absl::StatusOr<std::string> EndpointOf(const Environment& environment, const Pro
       absl::StartsWith(endpoint, "http://"))
     return endpoint;
   return absl::FailedPreconditionError(
-      "AWS_ENDPOINT_URL: expected https://HOST[:PORT] or http://HOST[:PORT] (or endpoint_url, if the "
+      "AWS_ENDPOINT_URL: expected https://HOST[:PORT] or http://HOST[:PORT] (or endpoint_url, if "
+      "the "
       "profile says it)");
 }
 

@@ -31,12 +31,12 @@ struct StoreSettings {
 // The variables of common/base/store_environment.h that are set in this process.
 Environment OwnStoreEnvironment();
 
-// s3://: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, and AWS_REGION or AWS_DEFAULT_REGION, else those of
-// the profile (endpoint_url, region); keys by KeySpec::From::kSearch. gs://: the HMAC keys GCS_KEY and
-// GCS_SECRET. Certificates: AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE, and SSL_CERT_DIR. The
-// cache: PENSTOCK_STORE_CACHE, an absolute path, and PENSTOCK_STORE_CACHE_MAX, such as 500GiB. Reads
-// files. **Errors**: FailedPrecondition names the variable that is wrong, or is missing beside
-// another one.
+// s3://: AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL, and AWS_REGION or AWS_DEFAULT_REGION, else those
+// of the profile (endpoint_url, region); keys by KeySpec::From::kSearch. gs://: the HMAC keys
+// GCS_KEY and GCS_SECRET. Certificates: AWS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE, and
+// SSL_CERT_DIR. The cache: PENSTOCK_STORE_CACHE, an absolute path, and PENSTOCK_STORE_CACHE_MAX,
+// such as 500GiB. Reads files. **Errors**: FailedPrecondition names the variable that is wrong, or
+// is missing beside another one.
 absl::StatusOr<StoreSettings> ReadStoreSettings(const Environment& environment);
 
 }  // namespace penstock::store

@@ -12,8 +12,9 @@
 
 namespace penstock::store {
 
-// Loads libcurl when the first file is looked for. Settings and keys in files are read anew whenever
-// files are looked for. The files that it finds may outlive it. **Thread safety**: any thread.
+// Loads libcurl when the first file is looked for. Settings and keys in files are read anew
+// whenever files are looked for. The files that it finds may outlive it. **Thread safety**: any
+// thread.
 class StoreFiles final : public source::RemoteFiles {
  public:
   using ReadSettings = std::function<absl::StatusOr<StoreSettings>()>;

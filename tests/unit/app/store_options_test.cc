@@ -12,7 +12,8 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 using From = store::KeySpec::From;
 
-store::StoreSettings Settings(const std::string& stores, const store::Environment& environment = {}) {
+store::StoreSettings Settings(const std::string& stores,
+                              const store::Environment& environment = {}) {
   const auto config = ParseConfig("stores:\n" + stores, "p.yaml");
   EXPECT_TRUE(config.ok()) << config.status();
   return *ToStoreSettings(config->stores(), environment);
@@ -27,7 +28,8 @@ store::KeySpec Keys(const std::string& place, const store::Environment& environm
 TEST(StoreOptionsTest, EachKeySaysWhatItIs) {
   const store::StoreSettings settings = Settings(
       "  ca: /ca\n  cache: /cache\n  cache_max: 2GiB\n  places:\n"
-      "    - {url: s3://bucket/a/, endpoint: 'https://minio', region: eu, addressing: host, ca: /own}\n"
+      "    - {url: s3://bucket/a/, endpoint: 'https://minio', region: eu, addressing: host, ca: "
+      "/own}\n"
       "    - {url: https://host/b/}\n");
 
   EXPECT_EQ(settings.transfers.ca_file, "/ca");
@@ -48,11 +50,13 @@ TEST(StoreOptionsTest, EachKeySaysWhatItIs) {
 }
 
 TEST(StoreOptionsTest, OfTheEnvironmentOnlyWhatIsAskedForCounts) {
-  const store::Environment environment = {
-      {"AWS_ACCESS_KEY_ID", "id"},       {"AWS_PROFILE", "other"},
-      {"AWS_ROLE_ARN", "arn"},           {"AWS_WEB_IDENTITY_TOKEN_FILE", "/env"},
-      {"AWS_ENDPOINT_URL", "http://x"},  {"AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://m"},
-      {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c"}};
+  const store::Environment environment = {{"AWS_ACCESS_KEY_ID", "id"},
+                                          {"AWS_PROFILE", "other"},
+                                          {"AWS_ROLE_ARN", "arn"},
+                                          {"AWS_WEB_IDENTITY_TOKEN_FILE", "/env"},
+                                          {"AWS_ENDPOINT_URL", "http://x"},
+                                          {"AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://m"},
+                                          {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/c"}};
 
   EXPECT_EQ(Keys("credentials: search", environment).environment, environment);
   EXPECT_TRUE(Keys("credentials: anonymous", environment).environment.empty());
@@ -69,8 +73,8 @@ TEST(StoreOptionsTest, OfTheEnvironmentOnlyWhatIsAskedForCounts) {
   EXPECT_THAT(
       Keys("credentials: web_identity, role_arn: mine, token_file: /own, region: eu", environment)
           .environment,
-      UnorderedElementsAre(Pair("AWS_ROLE_ARN", "mine"), Pair("AWS_WEB_IDENTITY_TOKEN_FILE", "/own"),
-                           Pair("AWS_REGION", "eu")));
+      UnorderedElementsAre(Pair("AWS_ROLE_ARN", "mine"),
+                           Pair("AWS_WEB_IDENTITY_TOKEN_FILE", "/own"), Pair("AWS_REGION", "eu")));
 }
 
 TEST(StoreOptionsTest, PlacesWithTheSameCredentialsHaveTheSameKeys) {

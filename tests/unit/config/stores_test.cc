@@ -45,11 +45,12 @@ TEST(ConfigStoresTest, PlacesAreOfDifferentUrlsAndNotTooMany) {
 TEST(ConfigStoresTest, AnEndpointIsAHost) {
   EXPECT_THAT(PlaceRefusal("{url: s3://one/, endpoint: 'https://minio:9000'}"),
               HasSubstr("not refused"));
-  for (const char* endpoint : {"minio:9000", "s3://minio", "https://minio/path", "https://u:hunter2@m",
-                               "https://minio?a=hunter2", "https://"}) {
-    EXPECT_THAT(PlaceRefusal("{url: s3://one/, endpoint: '" + std::string(endpoint) + "'}"),
-                AllOf(HasSubstr("stores.places[0].endpoint: got something else, wanted https://HOST"),
-                      Not(HasSubstr("hunter2"))))
+  for (const char* endpoint : {"minio:9000", "s3://minio", "https://minio/path",
+                               "https://u:hunter2@m", "https://minio?a=hunter2", "https://"}) {
+    EXPECT_THAT(
+        PlaceRefusal("{url: s3://one/, endpoint: '" + std::string(endpoint) + "'}"),
+        AllOf(HasSubstr("stores.places[0].endpoint: got something else, wanted https://HOST"),
+              Not(HasSubstr("hunter2"))))
         << endpoint;
   }
 }
@@ -69,15 +70,16 @@ TEST(ConfigStoresTest, CredentialsSayWhatTheyNeedAndNothingElse) {
   EXPECT_THAT(refusal("profile, credentials_file: keys"), HasSubstr("wanted an absolute path"));
   EXPECT_THAT(refusal("metadata, credentials_file: /keys"),
               HasSubstr("wanted nothing, because credentials is not profile"));
-  EXPECT_THAT(refusal("anonymous, role_arn: x"), HasSubstr("because credentials is not web_identity"));
+  EXPECT_THAT(refusal("anonymous, role_arn: x"),
+              HasSubstr("because credentials is not web_identity"));
   EXPECT_THAT(refusal("web_identity, role_arn: x"),
               HasSubstr("got role_arn alone, wanted both role_arn and token_file, or neither"));
   EXPECT_THAT(refusal("web_identity, role_arn: x, token_file: y"), HasSubstr("an absolute path"));
 }
 
 TEST(ConfigStoresTest, AWebServerGetsNoCredentials) {
-  for (const char* more : {"credentials: metadata", "region: x", "endpoint: 'https://x'",
-                           "addressing: path"})
+  for (const char* more :
+       {"credentials: metadata", "region: x", "endpoint: 'https://x'", "addressing: path"})
     EXPECT_THAT(PlaceRefusal("{url: https://host/, " + std::string(more) + "}"),
                 HasSubstr("wanted nothing for http:// and https://"))
         << more;
@@ -90,7 +92,8 @@ TEST(ConfigStoresTest, ACacheHasALimit) {
               StartsWith("p.yaml:1: stores.cache_max: got 0 B, wanted 1.0 MiB to"));
   EXPECT_THAT(Refusal("stores: {cache: cache, cache_max: 1GiB}"), HasSubstr("an absolute path"));
   EXPECT_THAT(Refusal("stores: {cache_max: 1GiB}"), HasSubstr("because stores.cache is not set"));
-  EXPECT_THAT(Refusal("stores: {cache: /cache, cache_max: 1GiB, ca: /ca}"), HasSubstr("not refused"));
+  EXPECT_THAT(Refusal("stores: {cache: /cache, cache_max: 1GiB, ca: /ca}"),
+              HasSubstr("not refused"));
   EXPECT_THAT(Refusal("stores: {ca: ca}"), HasSubstr("stores.ca: got 'ca', wanted an absolute"));
 }
 
@@ -103,9 +106,10 @@ TEST(ConfigStoresTest, DatasetsNameOnlyWhatLiesInAPlace) {
   EXPECT_THAT(ShardsRefusal("s3://bucket/train/"), HasSubstr("not refused"));
   EXPECT_THAT(ShardsRefusal("'s3://bucket/train/{00..99}.tar', s3://bucket/train/x/y.tar"),
               HasSubstr("not refused"));
-  EXPECT_THAT(ShardsRefusal("s3://bucket/train/a.tar, 's3://bucket/{train,secret}/x.tar'"),
-              StartsWith("p.yaml:6: datasets[0].tar.shards[1]: got 's3://bucket/secret/x.tar', wanted "
-                         "a URL that begins with one of stores.places"));
+  EXPECT_THAT(
+      ShardsRefusal("s3://bucket/train/a.tar, 's3://bucket/{train,secret}/x.tar'"),
+      StartsWith("p.yaml:6: datasets[0].tar.shards[1]: got 's3://bucket/secret/x.tar', wanted "
+                 "a URL that begins with one of stores.places"));
   for (const char* other : {"s3://bucket/training/x.tar", "s3://other/train/x.tar",
                             "gs://bucket/train/x.tar", "https://bucket/train/x.tar"})
     EXPECT_THAT(ShardsRefusal(other), HasSubstr("one of stores.places")) << other;

@@ -51,7 +51,8 @@ TEST(StorePlacesTest, AKeyWithDotsIsNoWayOutOfAFolder) {
 }
 
 TEST(StorePlacesTest, AllOfASchemeIsAPlace) {
-  const StorePlaces places({EverywhereIn(Scheme::kS3, {.endpoint = "all"}), At("s3://own/", "own")});
+  const StorePlaces places(
+      {EverywhereIn(Scheme::kS3, {.endpoint = "all"}), At("s3://own/", "own")});
 
   EXPECT_EQ(EndpointFor(places, "s3://any/x"), "all");
   EXPECT_EQ(EndpointFor(places, "s3://own/x"), "own");

@@ -60,8 +60,9 @@ TEST(StoreRequestTest, ARedirectThatIsNotFollowedSaysWhereItLeadsWithoutSecrets)
   };
   EXPECT_THAT(words({{"x-amz-bucket-region", "eu-west-1"}}),
               HasSubstr("the bucket is in the region eu-west-1"));
-  EXPECT_THAT(words({}, "<Error><Code>PermanentRedirect</Code><Endpoint>b.s3.eu</Endpoint></Error>"),
-              HasSubstr("301 PermanentRedirect; the bucket is at the endpoint b.s3.eu"));
+  EXPECT_THAT(
+      words({}, "<Error><Code>PermanentRedirect</Code><Endpoint>b.s3.eu</Endpoint></Error>"),
+      HasSubstr("301 PermanentRedirect; the bucket is at the endpoint b.s3.eu"));
   EXPECT_THAT(words({{"location", "https://cdn.org/x?signature=hunter2"}}),
               AllOf(HasSubstr("redirects to https://cdn.org, which"), Not(HasSubstr("hunter2"))));
   EXPECT_THAT(words({{"location", "https://user:hunter2@cdn.org/"}}), Not(HasSubstr("hunter2")));

@@ -51,9 +51,8 @@ TEST(KeyAnswersTest, AnswersWithoutKeysAreErrorsWithoutTheirText) {
       "{\"AccessKeyId\":\"a\",\"SecretAccessKey\":\"hunter2\\r\\nx: y\",\"Token\":\"\"}";
   EXPECT_THAT(refusal(kLines), HasSubstr("characters of no key"));
   EXPECT_THAT(refusal(kLines), Not(HasSubstr("hunter2")));
-  EXPECT_THAT(
-      refusal("{\"AccessKeyId\":\"a\",\"SecretAccessKey\":\"b\",\"Expiration\":\"soon\"}"),
-      HasSubstr("unexpected time of the keys' end: 'soon'"));
+  EXPECT_THAT(refusal("{\"AccessKeyId\":\"a\",\"SecretAccessKey\":\"b\",\"Expiration\":\"soon\"}"),
+              HasSubstr("unexpected time of the keys' end: 'soon'"));
 }
 
 TEST(KeyAnswersTest, StsAnswersInXml) {

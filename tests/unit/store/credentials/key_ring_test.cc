@@ -14,7 +14,7 @@ namespace penstock::store {
 namespace {
 
 using ::testing::HasSubstr;
-using Kind = KeysFound::Kind;
+using Kind = KeysFound::KeyKind;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -62,7 +62,7 @@ class KeyRingTest : public ::testing::Test {
   void Start(const KeyRing::Options& options = kQuick) {
     auto source = std::make_unique<NumberedSource>();
     source_ = source.get();
-    ring_.emplace(std::move(source), options, [this](const KeyRing::Event&) { ++events_; });
+    ring_.emplace(std::move(source), options, [this](const KeyRing::KeyNews&) { ++events_; });
   }
   std::string Id(const absl::StatusOr<SharedKeys>& keys) {
     if (!keys.ok()) return keys.status().ToString();
@@ -147,8 +147,7 @@ TEST_F(KeyRingTest, RefusedKeysAreRenewedOnceForAllWhoUseThem) {
   const SharedKeys old = *ring_->Get();
   std::vector<std::thread> callers;
   std::atomic<int> renewed{0};
-  for (int i = 0; i < 8; ++i)
-    callers.emplace_back([&] { renewed += ring_->Renew(old) ? 1 : 0; });
+  for (int i = 0; i < 8; ++i) callers.emplace_back([&] { renewed += ring_->Renew(old) ? 1 : 0; });
   for (std::thread& caller : callers) caller.join();
 
   EXPECT_EQ(renewed, 8);

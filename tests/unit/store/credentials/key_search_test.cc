@@ -26,10 +26,11 @@ class KeySearchTest : public ::testing::Test {
  protected:
   // "ID from WHOM", or why not.
   std::string Search(Environment environment, From from = From::kSearch) {
-    const auto source = MakeKeySource({from, std::move(environment)}, [this](TransferRequest request) {
-      asked_.push_back(request);
-      return answer_(request);
-    });
+    const auto source =
+        MakeKeySource({from, std::move(environment)}, [this](TransferRequest request) {
+          asked_.push_back(request);
+          return answer_(request);
+        });
     const auto found = source->Fetch();
     if (!found.ok()) return found.status().ToString();
     return absl::StrCat(found->keys == nullptr ? "nobody" : found->keys->key_id, " from ",
@@ -66,6 +67,13 @@ TEST_F(KeySearchTest, VariablesComeFirst) {
             "id from AWS_ACCESS_KEY_ID");
   for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"})
     EXPECT_THAT(Search({{name, "hunter2"}}), HasSubstr("set both, or neither"));
+  for (const char* token : {"hunter2\n", "hun ter2", "\thunter2"})
+    EXPECT_THAT(Search({{"AWS_ACCESS_KEY_ID", "id"},
+                        {"AWS_SECRET_ACCESS_KEY", "secret"},
+                        {"AWS_SESSION_TOKEN", token}}),
+                AllOf(HasSubstr("perhaps blanks or a line's end"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(Search({{"AWS_ACCESS_KEY_ID", "id"}, {"AWS_SECRET_ACCESS_KEY", "secret\n"}}),
+              HasSubstr("perhaps blanks"));
   EXPECT_THAT(asked_, IsEmpty());
 }
 
@@ -73,11 +81,10 @@ TEST_F(KeySearchTest, EachLaterSourceIsAskedOnlyIfThereIsNoEarlierOne) {
   answer_ = [](const TransferRequest& request) { return Metadata(request); };
   folder_.Write("token", "jwt\n");
   folder_.Write("keys", "[default]\naws_access_key_id=file\naws_secret_access_key=x\n");
-  Environment environment = {
-      {"AWS_WEB_IDENTITY_TOKEN_FILE", folder_.At("token")},
-      {"AWS_ROLE_ARN", "arn"},
-      {"AWS_SHARED_CREDENTIALS_FILE", folder_.At("keys")},
-      {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/x"}};
+  Environment environment = {{"AWS_WEB_IDENTITY_TOKEN_FILE", folder_.At("token")},
+                             {"AWS_ROLE_ARN", "arn"},
+                             {"AWS_SHARED_CREDENTIALS_FILE", folder_.At("keys")},
+                             {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/x"}};
   const auto next = [&](const char* name) {
     asked_.clear();
     environment.erase(name);
@@ -99,7 +106,8 @@ TEST_F(KeySearchTest, MetadataIsAskedByVersionTwoAndNeverThroughAProxy) {
   EXPECT_EQ(Search({}), "server from instance metadata");
 
   const std::string roles = "http://169.254.169.254/latest/meta-data/iam/security-credentials/";
-  EXPECT_THAT(Urls(), ElementsAre("http://169.254.169.254/latest/api/token", roles, roles + "a%20role"));
+  EXPECT_THAT(Urls(),
+              ElementsAre("http://169.254.169.254/latest/api/token", roles, roles + "a%20role"));
   for (const TransferRequest& request : asked_) {
     EXPECT_TRUE(request.is_direct);
     EXPECT_FALSE(request.follows_redirects);
@@ -161,20 +169,22 @@ TEST_F(KeySearchTest, AContainersTokenGoesOnlyToAllowedHosts) {
                    {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "hunter2"}},
                   From::kContainer);
   };
-  for (const char* url :
-       {"http://169.254.170.2/x", "http://169.254.170.23/v1/credentials", "http://localhost:80/x",
-        "http://127.1.2.3/x", "http://[::1]:8080/x", "http://[fd00:ec2::23]/x", "https://any.org/x"}) {
+  for (const char* url : {"http://169.254.170.2/x", "http://169.254.170.23/v1/credentials",
+                          "http://localhost:80/x", "http://127.1.2.3/x", "http://[::1]:8080/x",
+                          "http://[fd00:ec2::23]/x", "https://any.org/x"}) {
     EXPECT_THAT(ask(url), HasSubstr("server from")) << url;
     ASSERT_EQ(asked_.size(), 1u);
-    EXPECT_EQ(asked_[0].headers[0], std::pair(std::string("Authorization"), std::string("hunter2")));
+    EXPECT_EQ(asked_[0].headers[0],
+              std::pair(std::string("Authorization"), std::string("hunter2")));
     EXPECT_TRUE(asked_[0].is_direct);
   }
   for (const char* url :
        {"http://169.254.169.254/x", "http://any.org/x", "http://127.0.0.1.any.org/x",
         "http://localhost.any.org/x", "http://127.0.0.1@any.org/x", "http://any.org#127.0.0.1",
-        "http://any.org\\@127.0.0.1/x", "http://2130706433/x", "http://[::2]/x", "ftp://127.0.0.1/x",
-        "http://", "127.0.0.1", "https://any.org/x\r\ny: z"}) {
-    EXPECT_THAT(ask(url), AllOf(HasSubstr("expected https://, or"), Not(HasSubstr("hunter2")))) << url;
+        "http://any.org\\@127.0.0.1/x", "http://2130706433/x", "http://[::2]/x",
+        "ftp://127.0.0.1/x", "http://", "127.0.0.1", "https://any.org/x\r\ny: z"}) {
+    EXPECT_THAT(ask(url), AllOf(HasSubstr("expected https://, or"), Not(HasSubstr("hunter2"))))
+        << url;
     EXPECT_THAT(asked_, IsEmpty()) << url;
   }
 }
@@ -233,14 +243,15 @@ TEST_F(KeySearchTest, WhatStsRefusesIsSaidWithoutItsWords) {
   answer_ = [](const TransferRequest&) {
     return Say(400, "<Code>InvalidIdentityToken</Code><Message>hunter2</Message>");
   };
-  EXPECT_THAT(Search(environment), AllOf(HasSubstr("PERMISSION_DENIED: web identity at https://sts."),
-                                         HasSubstr("STS answered 400 InvalidIdentityToken"),
-                                         Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(Search(environment),
+              AllOf(HasSubstr("PERMISSION_DENIED: web identity at https://sts."),
+                    HasSubstr("STS answered 400 InvalidIdentityToken"), Not(HasSubstr("hunter2"))));
   answer_ = [](const TransferRequest&) { return Say(400, "<Code>IDPCommunicationError</Code>"); };
   EXPECT_THAT(Search(environment), HasSubstr("UNAVAILABLE"));
   EXPECT_THAT(Search({{"AWS_WEB_IDENTITY_TOKEN_FILE", "/x"}}), HasSubstr("and AWS_ROLE_ARN"));
-  EXPECT_THAT(Search({{"AWS_WEB_IDENTITY_TOKEN_FILE", folder_.At("absent")}, {"AWS_ROLE_ARN", "a"}}),
-              HasSubstr("UNAVAILABLE: a token cannot be read"));
+  EXPECT_THAT(
+      Search({{"AWS_WEB_IDENTITY_TOKEN_FILE", folder_.At("absent")}, {"AWS_ROLE_ARN", "a"}}),
+      HasSubstr("UNAVAILABLE: a token cannot be read"));
 }
 
 TEST_F(KeySearchTest, AProfileMayNameAWebIdentity) {
