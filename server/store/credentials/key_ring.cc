@@ -108,8 +108,9 @@ bool KeyRing::Renew(const SharedKeys& refused) {
   const base::Duration between = is_file ? options_.first_pause : options_.between_refused;
   const base::TimePoint now = base::Now();
   const bool is_too_soon = last_for_refused_ && now < *last_for_refused_ + between;
-  if (!is_asking_ && (is_too_soon || FailedJustNow(now))) return false;
-  if (!is_asking_) last_for_refused_ = now;
+  const bool is_pending = is_asked_ || is_asking_;
+  if (!is_pending && (is_too_soon || FailedJustNow(now))) return false;
+  if (!is_pending) last_for_refused_ = now;
   Ask();
   AwaitAnswer(answers_);
   return found_ && !AreSame(found_->keys, refused);
