@@ -61,15 +61,15 @@ class ShortKeysTest(loader_test.StoreTest):
     @classmethod
     def prepare_environment(cls):
         EndingKeysTest.prepare_environment.__func__(cls)
-        cls.keys.lasts_s = 6
+        cls.keys.lasts_s = 4
 
     def test_epochs_go_on_without_a_refused_request(self):
         whole = self.epoch(self.loader(self.shards, transform=loader_test.CROPS))
         loader = self.loader()
-        timer = threading.Timer(2, setattr, (self.keys, "fails", 500))
-        again = threading.Timer(5, setattr, (self.keys, "fails", None))
+        timer = threading.Timer(1, setattr, (self.keys, "fails", 500))
+        again = threading.Timer(2.5, setattr, (self.keys, "fails", None))
         timer.start(), again.start()
-        until = time.monotonic() + 12
+        until = time.monotonic() + 8
         first = self.epoch(loader)
         self.expect_equal(first, whole)
         while time.monotonic() < until:
