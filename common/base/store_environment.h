@@ -20,4 +20,14 @@ uint64_t StoreEnvironmentOf(const std::function<const char*(const char* name)>& 
 // That of this process if the dataset is a URL, else 0.
 uint64_t StoreEnvironmentFor(absl::string_view dataset);
 
+// Two bytes for each variable: they tell which one differs, and not what it holds.
+std::string StoreVariableMarks(const std::function<const char*(const char* name)>& get);
+
+// Those of this process if the dataset is a URL, else empty.
+std::string StoreVariableMarksFor(absl::string_view dataset);
+
+// The names of the variables by which the two differ, as "A, B"; empty if they are of versions that
+// know other variables, or are equal.
+std::string DifferingStoreVariables(absl::string_view one, absl::string_view other);
+
 }  // namespace penstock::base

@@ -56,7 +56,7 @@ if(TARGET penstock_client)
 endif()
 
 penstock_install_units()
-install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf
+install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf deploy/systemd/stores.conf
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock COMPONENT programs)
 install(FILES deploy/grafana/penstock.json deploy/grafana/alerts.yml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/grafana COMPONENT programs)

@@ -31,7 +31,8 @@ once, the others need a restart.
 # The keys that server/app/config/config_diff.cc allows to change at a reload. A test compares the two.
 RELOADED = {"datasets", "limits.max_pool_per_user", "limits.max_quarantined",
             "limits.max_quarantined_minimum", "limits.max_sessions_per_user",
-            "limits.max_workers_per_user", "log.level", "server.drain_for", "server.max_sessions"}
+            "limits.max_workers_per_user", "log.level", "server.drain_for", "server.max_sessions",
+            "stores.places"}
 
 
 def load(path):

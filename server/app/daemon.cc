@@ -15,6 +15,7 @@
 #include "server/app/operator/admin_socket.h"
 #include "server/app/operator/metrics_snapshot.h"
 #include "server/app/options.h"
+#include "server/app/store_options.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
@@ -128,16 +129,28 @@ absl::Status Daemon::MakeCatalog() {
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
   indexers_ =
       std::make_shared<indexer::Indexers>(ToIndexers(options_.config, posix::ReadMachine()));
-  // A private daemon reads stores with the rights of its user, in whose environment it began.
-  if (options_.private_daemon) {
-    stores_ = std::make_unique<store::StoreFiles>(
-        store::StoreFiles::Options{.environment = store::OwnStoreEnvironment()});
-    catalog.remote = stores_.get();
-  }
+  PENSTOCK_RETURN_IF_ERROR(MakeStores());
+  catalog.remote = stores_.get();
   catalog.new_parsers = [indexers = indexers_](std::function<bool()> cancelled) {
     return indexers->NewParsers(std::move(cancelled));
   };
   catalog_ = std::make_unique<Catalog>(catalog);
+  return absl::OkStatus();
+}
+
+// A private daemon reads stores with the rights of its user, in whose environment it began; another
+// one only what is configured, as is configured.
+absl::Status Daemon::MakeStores() {
+  const store::Environment environment = store::OwnStoreEnvironment();
+  store::StoreFiles::Options stores;
+  if (options_.private_daemon) {
+    stores.settings = [environment] { return store::ReadStoreSettings(environment); };
+  } else {
+    PENSTOCK_ASSIGN_OR_RETURN(const store::StoreSettings settings,
+                              ToStoreSettings(options_.config.stores(), environment));
+    stores.settings = [settings] { return settings; };
+  }
+  stores_ = std::make_unique<store::StoreFiles>(std::move(stores));
   return absl::OkStatus();
 }
 
@@ -284,7 +297,15 @@ base::Duration Daemon::drain_for() const {
   return std::chrono::milliseconds(reloads_.config().server().drain_for_ms());
 }
 
+// Keys in files are read again, too, even if the configuration says what it said.
+void Daemon::ApplyStores(const config::v1::Config& next) {
+  if (stores_ == nullptr) return;
+  const auto settings = ToStoreSettings(next.stores(), store::OwnStoreEnvironment());
+  if (settings.ok()) stores_->SetSettings(*settings);
+}
+
 void Daemon::Apply(const config::v1::Config& next, DatasetOffer offer) {
+  ApplyStores(next);
   catalog_->SetOffer(std::move(offer));
   PENSTOCK_FAILPOINT("reload.half_applied");
   runner_->Deliver([admission = ToAdmission(next)](feed::Engine& engine, base::TimePoint) {

@@ -76,6 +76,7 @@ class Daemon {
   absl::Status StartProofs();
   absl::Status FinishProofs();
   absl::Status MakeCatalog();
+  absl::Status MakeStores();
   void StartCheckpoints();
   absl::Status StartRunner();
   void MakeService();
@@ -84,6 +85,7 @@ class Daemon {
   absl::Status ServeMetrics();
 
   void Apply(const config::v1::Config& next, DatasetOffer offer);
+  void ApplyStores(const config::v1::Config& next);
   std::optional<std::vector<uint64_t>> AskForSlots(const feed::DatasetState& state);
   void LogServing(base::TimePoint now);
   bool AskForSnapshot(status::Collector::Done done);  // the metrics thread
@@ -108,7 +110,7 @@ class Daemon {
   std::shared_ptr<indexer::Indexers> indexers_;      // shared with open datasets
   std::shared_ptr<kept::KeptRowStore> kept_rows_;    // shared with catalogue and runner
   std::shared_ptr<kept::KeptRowStore> kept_images_;  // shared with the runner
-  std::unique_ptr<store::StoreFiles> stores_;        // null: URLs are refused
+  std::unique_ptr<store::StoreFiles> stores_;        // never null
   std::unique_ptr<Catalog> catalog_;
   std::shared_ptr<checkpoints::CheckpointStore> checkpoints_;  // shared with the runner
   std::optional<checkpoints::CheckpointFiles> checkpoint_files_;

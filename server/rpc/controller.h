@@ -143,6 +143,8 @@ class Controller {
  public:
   virtual ~Controller() = default;
 
+  // Whether clients may name URLs of stores, which this daemon then reads in its own environment.
+  virtual bool reads_urls() const { return true; }
   // Begins an order with this many samples (≥ 1).
   virtual absl::StatusOr<std::unique_ptr<IncomingOrder>> ReceiveOrder(const Permit& permit,
                                                                       uint64_t length) = 0;

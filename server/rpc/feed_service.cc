@@ -114,11 +114,18 @@ class FeedService final : public v1::FeedService::CallbackService {
     return absl::OkStatus();
   }
 
+  // A daemon that reads no URLs of clients refuses them itself.
+  template <typename Request>
+  absl::Status CheckStores(const std::string& dataset, const Request& request) const {
+    if (!controller_.reads_urls()) return absl::OkStatus();
+    return CheckStoreEnvironment(dataset, {request.store_environment(), request.store_variables()});
+  }
+
   // Each function passes the call to the controller or returns an error.
   absl::Status Describe(const Permit& permit, const v1::DescribeDatasetRequest& request,
                         const Call<v1::DescribeDatasetResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(const std::string dataset, DatasetFrom(request.dataset()));
-    PENSTOCK_RETURN_IF_ERROR(CheckStoreEnvironment(dataset, request.store_environment()));
+    PENSTOCK_RETURN_IF_ERROR(CheckStores(dataset, request));
     controller_.DescribeDataset(permit,
                                 {.dataset = dataset,
                                  .content_digest = request.content_digest(),
@@ -158,8 +165,7 @@ class FeedService final : public v1::FeedService::CallbackService {
   absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
                     const Call<v1::OpenSessionResponse>& call) {
     PENSTOCK_ASSIGN_OR_RETURN(session::Request session, SessionFrom(request));
-    PENSTOCK_RETURN_IF_ERROR(
-        CheckStoreEnvironment(session.dataset_name, request.store_environment()));
+    PENSTOCK_RETURN_IF_ERROR(CheckStores(session.dataset_name, request));
     controller_.OpenSession(permit, std::move(session), ToCancelled(call),
                             MessageTo<session::Grant>(call));
     return absl::OkStatus();

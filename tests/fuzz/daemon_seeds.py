@@ -158,6 +158,23 @@ def config():
     yield "units", b"pool: {max: 99999999999TiB, segment: -1B}\nworkers: {max_cores: 101%, start_timeout: 9999999h}\n"
 
 
+def store_answer():
+    """Answers of stores and of servers that give keys, and files with keys: a letter for the kind, and the text."""
+    keys = {"Code": "Success", "AccessKeyId": "AKIA", "SecretAccessKey": "a/b+c", "Token": "t==",
+            "Expiration": "2026-01-31T10:00:00Z"}
+    yield "keys", b"j" + json.dumps(keys).encode()
+    yield "keys_escaped", b'j{"AccessKeyId":"\\u0041\\/","SecretAccessKey":"b\\n","x":1.5e3,"y":null}'
+    yield "no_keys", b'j{"Code":"AssumeRoleUnauthorizedAccess"}'
+    yield "sts", (b"x<Credentials><AccessKeyId>A</AccessKeyId><SecretAccessKey>b&amp;c</SecretAccessKey><SessionToken>t"
+                  b"</SessionToken><Expiration>2026-01-31T10:00:00.5Z</Expiration></Credentials>")
+    yield "profiles", b"p# x\n[default]\naws_access_key_id = a\ns3 =\n  region = x\n[profile other]\nregion=eu\n"
+    yield "listing", (b"a<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>n</NextContinuationToken>"
+                      b"<EncodingType>url</EncodingType><Contents><Key>folder/a%20b</Key></Contents></ListBucketResult>")
+    yield "error", b"a<Error><Code>PermanentRedirect</Code><Message>m\n</Message><Region>eu</Region><Endpoint>e</Endpoint></Error>"
+    yield "range", b"abytes 1-2/3"
+
+
 SEEDS = {"config": config, "control_page": control_page, "handshake": handshake, "manifest": manifest,
          "quarantine": quarantine, "session_request": session_request, "shard_manifest": shard_manifest,
+         "store_answer": store_answer,
          "worker_channel": worker_channel, "worker_requests": worker_requests}

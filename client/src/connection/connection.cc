@@ -67,6 +67,7 @@ absl::StatusOr<v1::DescribeDatasetResponse> Connection::Describe(const std::stri
   v1::DescribeDatasetRequest request;
   request.set_dataset(dataset);
   request.set_store_environment(base::StoreEnvironmentFor(dataset));
+  request.set_store_variables(base::StoreVariableMarksFor(dataset));
   return rpc_.DescribeDataset(request, kDescribeTimeout);
 }
 
@@ -74,6 +75,7 @@ absl::StatusOr<std::string> Connection::ContentDigest(const std::string& dataset
   v1::DescribeDatasetRequest request;
   request.set_dataset(dataset);
   request.set_store_environment(base::StoreEnvironmentFor(dataset));
+  request.set_store_variables(base::StoreVariableMarksFor(dataset));
   request.set_content_digest(true);
   PENSTOCK_ASSIGN_OR_RETURN(const v1::DescribeDatasetResponse response,
                             rpc_.DescribeDataset(request, kDigestTimeout));

@@ -325,6 +325,7 @@ v1::OpenSessionRequest MakeOpenRequest(const SessionOptions& options,
   v1::FeedSpec& feed = *request.mutable_feed();
   feed.set_dataset(options.dataset);
   request.set_store_environment(base::StoreEnvironmentFor(options.dataset));
+  request.set_store_variables(base::StoreVariableMarksFor(options.dataset));
   feed.set_order(ToOrder(options.order));
   feed.set_seed(SeedOf(options));
   if (options.python) {

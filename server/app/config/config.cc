@@ -95,6 +95,7 @@ Config DefaultConfig() {
   SetDefaults(*config.mutable_decode());
   SetDefaults(*config.mutable_limits());
   config.mutable_cache();
+  config.mutable_stores();
   config.mutable_log()->set_level(config::v1::Log::LEVEL_INFO);
   config.mutable_log()->set_format(config::v1::Log::FORMAT_TEXT);
   return config;
@@ -163,8 +164,19 @@ absl::StatusOr<Config> PrivateConfig(const std::string& directory, const posix::
 }
 
 absl::StatusOr<Config> PrivateConfig(const std::string& directory) {
-  return PrivateConfig(directory.empty() ? UsualPrivateDirectory() : directory,
-                       posix::ReadMachine());
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Config config,
+      PrivateConfig(directory.empty() ? UsualPrivateDirectory() : directory, posix::ReadMachine()));
+  const char* const retry_for = std::getenv("PENSTOCK_RETRY_FOR");
+  if (retry_for == nullptr || *retry_for == '\0') return config;
+  const auto time = base::ParseDuration(retry_for);
+  if (!time.ok())
+    return absl::InvalidArgumentError(
+        absl::StrCat("PENSTOCK_RETRY_FOR: ", time.status().message()));
+  config.mutable_source()->set_retry_for_ms(
+      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(*time).count()));
+  PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, ConfigLines("PENSTOCK_RETRY_FOR")));
+  return config;
 }
 
 uint32_t WorkerCount(const Config& config, const posix::Machine& machine) {

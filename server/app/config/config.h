@@ -36,8 +36,8 @@ absl::StatusOr<config::v1::Config> ParseConfig(const std::string& text,
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory,
                                                  const posix::Machine& machine);
 
-// The same for this machine. An empty directory stands for $XDG_RUNTIME_DIR/penstock or, without
-// that variable, /tmp/penstock-$UID.
+// The same for this machine and its environment: PENSTOCK_RETRY_FOR is source.retry_for. An empty
+// directory stands for $XDG_RUNTIME_DIR/penstock or, without that variable, /tmp/penstock-$UID.
 absl::StatusOr<config::v1::Config> PrivateConfig(const std::string& directory);
 
 // The configured number of workers, or, if that is 0, a number derived from the machine.

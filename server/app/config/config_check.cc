@@ -5,15 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/base/units.h"
-#include "common/posix/tcp.h"
 #include "server/app/config/config.h"
 #include "server/app/config/operators_port_check.h"
+#include "server/app/config/config_checker.h"
 #include "server/app/config/range_text.h"
+#include "server/app/config/stores_check.h"
 #include "server/plan/mixture.h"
 
 namespace penstock::app {
@@ -26,86 +25,10 @@ using config::v1::Config;
 
 constexpr uint64_t kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
 constexpr size_t kLongestSocket = 100;
-constexpr size_t kLongestName = 128;
 constexpr int kMostDatasets = 10'000, kMostAdmins = 64;
 constexpr uint64_t kMostShards = 10'000;  // paths or patterns per dataset
 
-std::string Bytes(uint64_t bytes) { return base::FormatBytes(bytes); }
-
-std::string Time(uint64_t ms) { return base::FormatMilliseconds(ms); }
-
-std::string Count(uint64_t count) { return absl::StrCat(count); }
-
-// Checks a whole configuration and keeps the first error.
-class Checker {
- public:
-  explicit Checker(const ConfigLines& lines) : lines_(lines) {}
-
-  absl::Status status() const { return status_; }
-
-  void Refuse(const std::string& key, absl::string_view got, absl::string_view wanted) {
-    if (status_.ok()) status_ = lines_.Refuse(key, absl::StrCat("got ", got, ", wanted ", wanted));
-  }
-
-  void RefuseWith(const std::string& key, const absl::Status& why) {
-    if (status_.ok()) status_ = lines_.Refuse(key, why.message());
-  }
-
-  struct Range {
-    uint64_t least, most;
-  };
-  void InRange(const std::string& key, uint64_t value, Range range, std::string (*show)(uint64_t)) {
-    if (value < range.least || value > range.most)
-      Refuse(key, show(value), absl::StrCat(show(range.least), " to ", show(range.most)));
-  }
-  void IsCount(const std::string& key, uint64_t value, Range range) {
-    InRange(key, value, range, Count);
-  }
-  void IsTime(const std::string& key, uint64_t value, Range range) {
-    InRange(key, value, range, Time);
-  }
-  void IsSize(const std::string& key, uint64_t value, Range range) {
-    InRange(key, value, range, Bytes);
-  }
-
-  void IsPath(const std::string& key, const std::string& path) {
-    const std::vector<std::string> parts = absl::StrSplit(path, '/');
-    const bool climbs = std::find(parts.begin(), parts.end(), "..") != parts.end();
-    if (path.empty() || path[0] != '/' || climbs)
-      Refuse(key, Quoted(path), "an absolute path without '..', like /data/photos");
-  }
-
-  // Either empty or an address to listen on.
-  void IsAddress(const std::string& key, const std::string& address) {
-    if (address.empty()) return;
-    if (const absl::Status wrong = posix::ParseTcpAddress(address).status(); !wrong.ok())
-      RefuseWith(key, wrong);
-  }
-
-  // More than 0 %, at most 100 %.
-  void IsShare(const std::string& key, double share) {
-    if (!(share > 0 && share <= 1))
-      Refuse(key, absl::StrCat(share * 100, "%"), "more than 0%, at most 100%");
-  }
-
-  // The name of a dataset or a group.
-  void IsName(const std::string& key, const std::string& name) {
-    const bool spelled = std::all_of(name.begin(), name.end(), [](char c) {
-      return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
-    });
-    if (name.empty() || name.size() > kLongestName || name[0] == '.' || name[0] == '-' || !spelled)
-      Refuse(key, Quoted(name),
-             "1 to 128 of A-Z a-z 0-9 . _ -, beginning with a letter, a digit or _");
-  }
-
-  static std::string Quoted(const std::string& text) {
-    return text.empty() ? "nothing" : absl::StrCat("'", text, "'");
-  }
-
- private:
-  const ConfigLines& lines_;
-  absl::Status status_;
-};
+using Checker = ConfigChecker;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -257,13 +180,16 @@ void CheckText(const std::string& text, const std::string& at, Checker& checker)
 }
 
 template <typename Shards>
-void CheckShards(const Shards& shards, const std::string& at, Checker& checker) {
+void CheckShards(const Shards& shards, const Config& config, const std::string& at,
+                 Checker& checker) {
   checker.IsCount(at + ".shards", static_cast<uint64_t>(shards.shards_size()), {1, kMostShards});
   for (int i = 0; i < shards.shards_size(); ++i)
-    checker.IsPath(absl::StrCat(at, ".shards[", i, "]"), shards.shards(i));
+    CheckPathOrUrl(shards.shards(i), config.stores(), absl::StrCat(at, ".shards[", i, "]"),
+                   checker);
 }
 
-void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checker& checker) {
+void CheckKind(const config::v1::Dataset& dataset, const Config& config, const std::string& at,
+               Checker& checker) {
   const int kinds = (dataset.folder().empty() ? 0 : 1) + (dataset.has_idx() ? 1 : 0) +
                     (dataset.has_npy() ? 1 : 0) + (dataset.has_tokens() ? 1 : 0) +
                     (dataset.has_tar() ? 1 : 0) + (dataset.has_tfrecord() ? 1 : 0) +
@@ -281,9 +207,9 @@ void CheckKind(const config::v1::Dataset& dataset, const std::string& at, Checke
   } else if (dataset.has_tokens()) {
     CheckTokens(dataset.tokens(), at + ".tokens", checker);
   } else if (dataset.has_tar()) {
-    CheckShards(dataset.tar(), at + ".tar", checker);
+    CheckShards(dataset.tar(), config, at + ".tar", checker);
   } else if (dataset.has_tfrecord()) {
-    CheckShards(dataset.tfrecord(), at + ".tfrecord", checker);
+    CheckShards(dataset.tfrecord(), config, at + ".tfrecord", checker);
   } else if (!dataset.text().empty()) {
     CheckText(dataset.text(), at + ".text", checker);
   } else if (dataset.has_synthetic()) {
@@ -334,8 +260,7 @@ void CheckMixture(const config::v1::Mixture& mixture, const Config& config, cons
 
 void CheckDatasets(const Config& config, Checker& checker) {
   if (config.datasets_size() > kMostDatasets)
-    checker.Refuse("datasets", Count(static_cast<uint64_t>(config.datasets_size())),
-                   "at most 10000");
+    checker.Refuse("datasets", absl::StrCat(config.datasets_size()), "at most 10000");
   std::map<std::string, int> names;
   for (int i = 0; i < config.datasets_size(); ++i) {
     const config::v1::Dataset& dataset = config.datasets(i);
@@ -344,7 +269,7 @@ void CheckDatasets(const Config& config, Checker& checker) {
     if (const auto [earlier, is_new] = names.emplace(dataset.name(), i); !is_new)
       checker.Refuse(at + ".name", Checker::Quoted(dataset.name()),
                      absl::StrCat("a unique name: datasets[", earlier->second, "] has the same"));
-    CheckKind(dataset, at, checker);
+    CheckKind(dataset, config, at, checker);
     CheckRange(dataset, at, checker);
     if (dataset.has_mixture()) CheckMixture(dataset.mixture(), config, at + ".mixture", checker);
     for (int g = 0; g < dataset.groups_size(); ++g)
@@ -364,6 +289,7 @@ absl::Status CheckConfig(const Config& config, const ConfigLines& lines) {
   Check(config.decode(), checker);
   Check(config.cache(), checker);
   Check(config.limits(), checker);
+  CheckStores(config.stores(), checker);
   CheckDatasets(config, checker);
   PENSTOCK_RETURN_IF_ERROR(checker.status());
   return CheckOperatorsPort(config.server(), lines);

@@ -25,7 +25,8 @@ bool ChangesWhileRunning(const std::string& key) {
                                              "limits.max_workers_per_user",
                                              "log.level",
                                              "server.drain_for",
-                                             "server.max_sessions"};
+                                             "server.max_sessions",
+                                             "stores.places"};
   return keys.contains(key);
 }
 

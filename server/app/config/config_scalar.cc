@@ -102,6 +102,15 @@ bool SetUInt64(bool parsed, uint64_t value, const FieldDescriptor& field, Messag
   return parsed;
 }
 
+// An entry of a list: a text, or the first field of a message, which names it.
+std::string EntryText(const Message& message, const FieldDescriptor& field, int at) {
+  const auto& reflection = *message.GetReflection();
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)
+    return reflection.GetRepeatedString(message, &field, at);
+  const Message& entry = reflection.GetRepeatedMessage(message, &field, at);
+  return ValueText(entry, *entry.GetDescriptor()->field(0));
+}
+
 }  // namespace
 
 bool SetScalar(const std::string& text, const FieldDescriptor& field, Message& message) {
@@ -155,10 +164,10 @@ bool SetScalar(const std::string& text, const FieldDescriptor& field, Message& m
 
 std::string ValueText(const Message& message, const FieldDescriptor& field) {
   const auto& reflection = *message.GetReflection();
-  if (field.is_repeated()) {  // a list of texts; sections have no other lists
+  if (field.is_repeated()) {
     std::vector<std::string> values;
     for (int i = 0; i < reflection.FieldSize(message, &field); ++i)
-      values.push_back(reflection.GetRepeatedString(message, &field, i));
+      values.push_back(EntryText(message, field, i));
     return absl::StrCat("[", absl::StrJoin(values, ", "), "]");
   }
   switch (KindOf(field)) {

@@ -87,6 +87,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void Reload(const rpc::Permit& permit, rpc::Callback<v1::ReloadResponse> done) override;
 
   absl::Status MayEnter(const doorway::Peer& peer) override;
+  bool reads_urls() const override { return options_.private_daemon; }
   void OnArrived(const doorway::Peer& peer) override;
   void OnDisconnected(doorway::PeerId peer) override;
   void OnGone(doorway::PeerId peer) override;

@@ -11,6 +11,8 @@ constexpr base::BackOff::Options kAfterFailure = {.first = std::chrono::millisec
                                                   .longest = std::chrono::seconds(1)};
 constexpr base::BackOff::Options kAfterOverdue = {.first = std::chrono::seconds(1),
                                                   .longest = std::chrono::seconds(30)};
+// Rows that failed are read again after a second at most, so after this time nobody wants any.
+constexpr base::Duration kUnused = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -46,10 +48,17 @@ void SourceHealth::CameBack(const Read& read, base::TimePoint now) {
 void SourceHealth::Failed(const Read& read, base::TimePoint now, std::string reason) {
   Ended(read);
   ++failures_;
-  if (!trouble_) trouble_ = {now, {}};
+  if (!trouble_ || IsAnotherTrouble(read, now)) trouble_ = {now, {}};
+  last_failure_ = now;
   trouble_->reason = std::move(reason);
   if (failures_ >= kFailures) careful_ = true;
   if (careful_) PauseFrom(now, kAfterFailure);
+}
+
+// Whether nothing was read for a while, although it was allowed, before this read began.
+bool SourceHealth::IsAnotherTrouble(const Read& read, base::TimePoint now) const {
+  const base::TimePoint allowed = std::max(last_failure_, again_);
+  return overdue_ == 0 && now - read.took > allowed + kUnused;
 }
 
 void SourceHealth::Ended(const Read& read) {

@@ -41,7 +41,8 @@ class SourceHealth {
   // The read ended in a way that says nothing about the source.
   void Dropped(const Read& read) { Ended(read); }
 
-  // Since when the source has not responded, and why; nullopt: it is well.
+  // Since when the source has not responded, and why; nullopt: it is well. A failure long after the
+  // last one, while nobody wanted to read, is a trouble of its own.
   struct Trouble {
     base::TimePoint since;
     std::string reason;
@@ -51,6 +52,7 @@ class SourceHealth {
 
  private:
   void Ended(const Read& read);
+  bool IsAnotherTrouble(const Read& read, base::TimePoint now) const;
   void PauseFrom(base::TimePoint now, const base::BackOff::Options& back_off);
 
   bool careful_ = false;
@@ -60,6 +62,7 @@ class SourceHealth {
   uint32_t at_once_ = 1;   // while careful: how many may be in progress, not counting overdue ones
   base::Duration pause_{};
   base::TimePoint again_{};  // while careful: not before this time
+  base::TimePoint last_failure_{};
   std::optional<Trouble> trouble_;
 };
 

@@ -4,13 +4,15 @@
 
 namespace penstock::rpc {
 
-absl::Status CheckStoreEnvironment(const std::string& dataset, uint64_t theirs) {
-  if (theirs == base::StoreEnvironmentFor(dataset)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      "this daemon was started with other variables for stores (AWS_*, GCS_*, HOME, proxies or "
-      "certificates) than this program has now, so the URL could lead to other files; give both "
-      "the "
-      "same ones, or end the daemon's other sessions and wait 10 s until it has ended");
+absl::Status CheckStoreEnvironment(const std::string& dataset, const StoreVariables& theirs) {
+  if (theirs.hash == base::StoreEnvironmentFor(dataset)) return absl::OkStatus();
+  const std::string names =
+      base::DifferingStoreVariables(base::StoreVariableMarksFor(dataset), theirs.marks);
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this daemon was started with other variables for stores than this program has now",
+      names.empty() ? " (AWS_*, GCS_*, HOME, proxies or certificates)" : ": ", names,
+      "; so the URL could lead to other files; give both the same ones, or end the daemon's other "
+      "sessions and wait 10 s until it has ended"));
 }
 
 }  // namespace penstock::rpc

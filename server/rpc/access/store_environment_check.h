@@ -8,8 +8,14 @@
 
 namespace penstock::rpc {
 
-// `theirs`: as the request says. **Errors**: FailedPrecondition: the dataset is a URL, and the
-// client has another environment, in which the URL may lead to other objects.
-absl::Status CheckStoreEnvironment(const std::string& dataset, uint64_t theirs);
+// The client's, as the request says.
+struct StoreVariables {
+  uint64_t hash = 0;
+  std::string marks = {};
+};
+
+// **Errors**: FailedPrecondition: the dataset is a URL, and the client has another environment, in
+// which the URL may lead to other objects. Names the variables that differ, and no value.
+absl::Status CheckStoreEnvironment(const std::string& dataset, const StoreVariables& theirs);
 
 }  // namespace penstock::rpc

@@ -27,6 +27,7 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
     answer = Perform(address, Tries::kLong, [&](const StoreAccess& access) {
       return ToReadRequest(address, access, {}, {.offset = 0, .bytes = 1});
     });
+  PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
   PENSTOCK_ASSIGN_OR_RETURN(ObjectVersion version, ToVersion(answer, address));
   if (version.is_pinned()) return version;
   return absl::FailedPreconditionError(
@@ -42,6 +43,7 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
     const TransferAnswer answer = Perform(folder, Tries::kLong, [&](const StoreAccess& access) {
       return ToListRequest(folder, access, token);
     });
+    PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, folder));
     PENSTOCK_ASSIGN_OR_RETURN(ListPage page, ToListPage(answer, folder));
     if (!page.next_token.empty() && page.next_token == token)
       return absl::DataLossError(
@@ -56,10 +58,22 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
   return keys;
 }
 
-void ObjectStore::SetAccess(const StoreAccess& s3, const StoreAccess& gs) {
+void ObjectStore::SetPlaces(std::vector<StorePlace> places) {
+  auto next = std::make_shared<const StorePlaces>(std::move(places));
   const base::MutexLock lock(mutex_);
-  s3_ = s3;
-  gs_ = gs;
+  places_.swap(next);
+  regions_.clear();  // they were learnt from other endpoints
+}
+
+std::shared_ptr<const StorePlaces> ObjectStore::places() const {
+  const base::MutexLock lock(mutex_);
+  return places_;
+}
+
+std::string ObjectStore::EndpointOf(const Address& address) const {
+  const auto all = places();
+  const absl::StatusOr<const StorePlace*> place = all->Find(address);
+  return place.ok() ? (*place)->access.endpoint : "";
 }
 
 TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreAccess& access,
@@ -82,32 +96,53 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
   const TransferAnswer answer = Perform(address, tries, [&](const StoreAccess& access) {
     return FillingRequest(address, access, version, offset, into);
   });
-  PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
+  PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
   return CheckVersion(answer, version, address);
 }
 
 void ObjectStore::StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
                             std::span<std::byte> into, Done done) {
   PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
-  transfers_.Start(
-      FillingRequest(address, AccessTo(address), version, offset, into),
-      [this, &address, &version, done = std::move(done)](const TransferAnswer& answer) {
-        if (LearnsRegion(address, answer))
-          return done(absl::UnavailableError("the bucket is in another region"));
-        const absl::Status status = ToStatus(answer, address);
-        done(status.ok() ? CheckVersion(answer, version, address) : status);
-      });
+  absl::StatusOr<Way> way = WayTo(address);
+  if (!way.ok()) return done(way.status());
+  if (way->keys != nullptr) {
+    const std::optional<SharedKeys> keys = way->keys->Peek();
+    if (!keys) return done(absl::UnavailableError("the keys are being renewed"));
+    way->access.credentials = *keys;
+  }
+  TransferRequest request = FillingRequest(address, way->access, version, offset, into);
+  transfers_.Start(std::move(request), [this, &address, &version, way = *std::move(way),
+                                        done = std::move(done)](const TransferAnswer& answer) {
+    if (LearnsRegion(address, way.access, answer))
+      return done(absl::UnavailableError("the bucket is in another region"));
+    if (MayHaveEndedKeys(answer) && way.keys != nullptr && way.keys->CanRenew())
+      return done(absl::UnavailableError("the keys may have ended"));
+    const absl::Status status = ToStatus(answer, address);
+    done(status.ok() ? CheckVersion(answer, version, address) : status);
+  });
 }
 
 template <typename Make>
 TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const Make& make) {
   const int most = tries == Tries::kLong ? options_.most_tries_long : options_.most_tries;
-  bool has_learnt = false;
+  bool has_learnt = false, has_renewed = false;
   base::BackOff back_off({.first = options_.first_pause, .longest = options_.longest_pause});
   for (int tried = 1;; ++tried) {
-    TransferAnswer answer = transfers_.Perform(make(AccessTo(address)));
-    if (!has_learnt && LearnsRegion(address, answer)) {
+    absl::StatusOr<Way> way = WayTo(address);
+    if (!way.ok()) return {.status = way.status()};
+    if (way->keys != nullptr) {
+      absl::StatusOr<SharedKeys> keys = way->keys->Get();
+      if (!keys.ok()) return {.status = base::Annotate(keys.status(), "getting keys")};
+      way->access.credentials = *std::move(keys);
+    }
+    TransferAnswer answer = transfers_.Perform(make(way->access));
+    if (!has_learnt && LearnsRegion(address, way->access, answer)) {
       has_learnt = true;
+      continue;
+    }
+    if (!has_renewed && MayHaveEndedKeys(answer) && way->keys != nullptr &&
+        way->keys->Renew(way->access.credentials)) {
+      has_renewed = true;
       continue;
     }
     if (tried >= most || !absl::IsUnavailable(ToStatus(answer, address))) return answer;
@@ -116,21 +151,30 @@ TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const M
   }
 }
 
-StoreAccess ObjectStore::AccessTo(const Address& address) const {
+absl::StatusOr<ObjectStore::Way> ObjectStore::WayTo(const Address& address) const {
   const base::MutexLock lock(mutex_);
-  StoreAccess access = address.scheme == Scheme::kGs ? gs_ : s3_;
-  if (address.scheme != Scheme::kS3) return access;
+  PENSTOCK_ASSIGN_OR_RETURN(const StorePlace* const place, places_->Find(address));
+  Way way = {.access = place->access, .keys = place->keys};
+  if (address.scheme != Scheme::kS3) return way;
   if (const auto region = regions_.find(address.place); region != regions_.end())
-    access.region = region->second;
-  return access;
+    way.access.region = region->second;
+  return way;
+}
+
+absl::Status ObjectStore::MakeStatus(const TransferAnswer& answer, const Address& address) const {
+  const absl::Status status = ToStatus(answer, address);
+  if (!MayHaveEndedKeys(answer)) return status;
+  const absl::StatusOr<Way> way = WayTo(address);
+  if (!way.ok() || way->keys == nullptr) return status;
+  return absl::Status(status.code(), absl::StrCat(status.message(), "; ", way->keys->Describe()));
 }
 
 // A bucket in another region than the configured one is found there.
-bool ObjectStore::LearnsRegion(const Address& address, const TransferAnswer& answer) {
-  if (address.scheme != Scheme::kS3 || !answer.status.ok()) return false;
-  if (answer.code != 301 && answer.code != 307 && answer.code != 400) return false;
-  const std::string region(answer.Header("x-amz-bucket-region"));
-  if (region.empty() || region.size() > 64 || region == AccessTo(address).region) return false;
+bool ObjectStore::LearnsRegion(const Address& address, const StoreAccess& used,
+                               const TransferAnswer& answer) {
+  if (address.scheme != Scheme::kS3) return false;
+  const std::string region = RegionIn(answer);
+  if (region.empty() || region == used.region) return false;
   const base::MutexLock lock(mutex_);
   if (regions_.size() >= kMostRegions) regions_.clear();
   regions_[address.place] = region;

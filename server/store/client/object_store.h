@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/store/address/address.h"
+#include "server/store/client/places.h"
 #include "server/store/client/store_request.h"
 #include "server/store/client/transfers.h"
 
@@ -22,7 +24,7 @@ namespace penstock::store {
 class ObjectStore {
  public:
   struct Options {
-    StoreAccess s3 = {}, gs = {};  // at first; see SetAccess
+    std::vector<StorePlace> places = {};  // at first; see SetPlaces
     // How often a request is sent that got no answer, or one that asks to try again; and the pause
     // before the second, each further one twice as long, of which up to half is left out at random.
     int most_tries = 4;       // of reads in a feed, which asks again
@@ -32,10 +34,14 @@ class ObjectStore {
   };
   // **Requires**: `transfers` outlives the store.
   ObjectStore(Transfers& transfers, const Options& options)
-      : transfers_(transfers), options_(options), s3_(options.s3), gs_(options.gs) {}
+      : transfers_(transfers),
+        options_(options),
+        places_(std::make_shared<const StorePlaces>(options.places)) {}
 
-  // Replaces keys, endpoints and regions.
-  void SetAccess(const StoreAccess& s3, const StoreAccess& gs);
+  // Replaces keys, endpoints and regions. Requests under way go on as they began.
+  void SetPlaces(std::vector<StorePlace> places);
+  // The endpoint of the object's place; empty: the usual one, or there is no place.
+  std::string EndpointOf(const Address& address) const;
 
   // Asks by HEAD; if that is refused, by a request for one byte, because only its answer says why,
   // and because some may read an object without looking at it. **Errors**: those of ToStatus;
@@ -61,22 +67,32 @@ class ObjectStore {
   uint64_t retries() const { return retries_.load(); }
 
  private:
+  // How to reach one object.
+  struct Way {
+    StoreAccess access = {};             // with the keys to sign with
+    std::shared_ptr<KeyRing> keys = {};  // null: they do not change
+  };
   // What fills `into` with an answer's bytes, as `filled` counts.
   static TransferRequest FillingRequest(const Address& address, const StoreAccess& access,
                                         const ObjectVersion& version, uint64_t offset,
                                         std::span<std::byte> into);
-  // Sends what `make` makes for the access to the bucket, until it need not be tried again.
+  // Sends what `make` makes for the access to the bucket, until it need not be tried again. If the
+  // store refuses the keys, they are renewed, once.
   template <typename Make>
   TransferAnswer Perform(const Address& address, Tries tries, const Make& make);
-  StoreAccess AccessTo(const Address& address) const;
-  bool LearnsRegion(const Address& address, const TransferAnswer& answer);
+  // Without keys. **Errors**: those of StorePlaces::Find.
+  absl::StatusOr<Way> WayTo(const Address& address) const;
+  std::shared_ptr<const StorePlaces> places() const;
+  bool LearnsRegion(const Address& address, const StoreAccess& used, const TransferAnswer& answer);
+  // ToStatus; a refusal says whose keys were refused.
+  absl::Status MakeStatus(const TransferAnswer& answer, const Address& address) const;
   void Pause(base::Duration longest, const TransferAnswer& answer) const;
 
   Transfers& transfers_;
   const Options options_;
   std::atomic<uint64_t> retries_{0};
   mutable base::Mutex mutex_;
-  StoreAccess s3_ PENSTOCK_GUARDED_BY(mutex_), gs_ PENSTOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<const StorePlaces> places_ PENSTOCK_GUARDED_BY(mutex_);   // shared by requests
   std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
 };
 

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "server/store/address/amazon.h"
 
 namespace penstock::store {
 namespace {
 
 constexpr char kGoogle[] = "https://storage.googleapis.com";
-constexpr char kAmazon[] = "amazonaws.com";
 constexpr size_t kMostWords = 200;
 
 bool IsBucket(const Address& address) {
@@ -32,7 +33,7 @@ std::string BucketUrl(const Address& address, const StoreAccess& access) {
   if (endpoint.empty())
     endpoint = address.scheme == Scheme::kGs
                    ? kGoogle
-                   : absl::StrCat("https://s3.", access.region, ".", kAmazon);
+                   : absl::StrCat("https://s3.", access.region, ".", AmazonDomain(access.region));
   while (absl::EndsWith(endpoint, "/")) endpoint.pop_back();
   if (IsPathStyle(address, access)) return absl::StrCat(endpoint, "/", address.place);
   const size_t host = endpoint.find("://") + 3;
@@ -42,7 +43,11 @@ std::string BucketUrl(const Address& address, const StoreAccess& access) {
 TransferRequest MakeRequest(const Address& address, const StoreAccess& access, std::string url) {
   TransferRequest request;
   request.url = std::move(url);
-  if (!IsBucket(address)) return request;
+  request.ca_file = access.ca_file;
+  if (!IsBucket(address)) {
+    request.follows_redirects = access.follows_redirects;
+    return request;
+  }
   request.sign_with = access.credentials;
   request.region = access.region;
   // Otherwise Google unpacks what is stored with gzip, and ignores ranges.
@@ -63,6 +68,28 @@ std::string Element(absl::string_view xml, absl::string_view name) {
 std::string Words(const TransferAnswer& answer) {
   const std::string code = Element(answer.body, "Code"), text = Element(answer.body, "Message");
   return absl::StrCat(answer.code, code.empty() ? "" : " ", code, text.empty() ? "" : ": ", text);
+}
+
+// Of an URL only scheme and host, because a query may hold a signature.
+std::string SchemeAndHost(absl::string_view url) {
+  const size_t host = url.find("://");
+  if (host == absl::string_view::npos) return "another path of this server";
+  const absl::string_view shown = url.substr(0, url.find_first_of("/?#", host + 3));
+  if (absl::StrContains(shown, '@')) return "an address with a password";
+  return absl::CHexEscape(shown.substr(0, kMostWords));
+}
+
+// Where a redirect leads, which is not followed.
+std::string Elsewhere(const TransferAnswer& answer) {
+  if (answer.code < 300 || answer.code >= 400) return "";
+  if (const std::string region = RegionIn(answer); !region.empty())
+    return absl::StrCat("; the bucket is in the region ", absl::CHexEscape(region));
+  if (const std::string endpoint = Element(answer.body, "Endpoint"); !endpoint.empty())
+    return absl::StrCat("; the bucket is at the endpoint ", endpoint);
+  const absl::string_view to = answer.Header("location");
+  if (to.empty()) return "";
+  return absl::StrCat("; it redirects to ", SchemeAndHost(to),
+                      ", which is not followed: use the address to which it leads");
 }
 
 bool IsToBeTriedAgain(const TransferAnswer& answer) {
@@ -166,8 +193,28 @@ absl::Status ToStatus(const TransferAnswer& answer, const Address& address) {
           absl::StrCat(object, " has changed since it was indexed: it is shorter"));
     default:
       return absl::FailedPreconditionError(
-          absl::StrCat(object, ": the store answered ", Words(answer)));
+          absl::StrCat(object, ": the store answered ", Words(answer), Elsewhere(answer)));
   }
+}
+
+bool MayHaveEndedKeys(const TransferAnswer& answer) {
+  if (!answer.status.ok()) return false;
+  if (answer.code == 401 || answer.code == 403) return true;
+  if (answer.code != 400) return false;
+  const std::string code = Element(answer.body, "Code");
+  return code.empty() || code == "ExpiredToken" || code == "ExpiredTokenException" ||
+         code == "InvalidToken" || code == "TokenRefreshRequired";
+}
+
+std::string RegionIn(const TransferAnswer& answer) {
+  if (!answer.status.ok() || (answer.code != 301 && answer.code != 307 && answer.code != 400))
+    return "";
+  std::string region(answer.Header("x-amz-bucket-region"));
+  if (region.empty()) region = Element(answer.body, "Region");
+  const bool is_name = std::all_of(region.begin(), region.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-';
+  });
+  return is_name && region.size() <= 64 ? region : "";
 }
 
 base::Duration ToPause(const TransferAnswer& answer) {

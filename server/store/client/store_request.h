@@ -8,12 +8,12 @@
 
 #include "common/base/status.h"
 #include "server/store/address/address.h"
-#include "server/store/client/credentials.h"
 #include "server/store/client/transfer.h"
+#include "server/store/credentials/store_keys.h"
 
 namespace penstock::store {
 
-// How to reach the stores of s3:// and gs://.
+// How to reach a store.
 struct StoreAccess {
   // "https://HOST[:PORT]"; empty: that of AWS in the region, or of Google.
   std::string endpoint = {};
@@ -22,7 +22,9 @@ struct StoreAccess {
   // Not set: with an endpoint of one's own, for Google, and for names with dots, which certificates
   // do not cover.
   std::optional<bool> path_style = {};
-  std::shared_ptr<const StoreKeys> credentials = {};  // null: requests are anonymous
+  SharedKeys credentials = {};     // null: requests are anonymous
+  std::string ca_file = {};        // certificates to trust; empty: those of the transfers
+  bool follows_redirects = false;  // of http:// and https://
 };
 
 // One version of an object, and what tells it from others.
@@ -58,6 +60,11 @@ absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& ver
 // What an answer means, with the object's URL. Ok if it is a success. **Errors**: Unavailable: try
 // again; NotFound; PermissionDenied; DataLoss: another version, or no such range.
 absl::Status ToStatus(const TransferAnswer& answer, const Address& address);
+// Whether the store may have refused the request because its keys have ended, or are no more valid.
+// An answer to HEAD has no words, so any refusal counts there.
+bool MayHaveEndedKeys(const TransferAnswer& answer);
+// The region that the bucket is in, if the answer says that it is another one; else empty.
+std::string RegionIn(const TransferAnswer& answer);
 // How long the store wants to be left alone; zero: it does not say.
 base::Duration ToPause(const TransferAnswer& answer);
 

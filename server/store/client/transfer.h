@@ -15,7 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "server/store/client/credentials.h"
+#include "server/store/credentials/store_keys.h"
 
 namespace penstock::store {
 
@@ -24,14 +24,19 @@ struct TransferRange {
 };
 
 struct TransferRequest {
-  enum class Method { kGet, kHead };
+  enum class Method { kGet, kHead, kPut, kPost };
   Method method = Method::kGet;
   std::string url;                                           // percent-encoded
   std::vector<std::pair<std::string, std::string>> headers;  // without empty values
   std::optional<TransferRange> range = {};
   // Signed for this region if there are credentials (AWS's signature version 4).
-  std::shared_ptr<const StoreKeys> sign_with = {};
+  SharedKeys sign_with = {};
   std::string region = {};
+  std::string body = {};     // of kPut and kPost
+  std::string ca_file = {};  // certificates to trust; empty: those of the transfers
+  bool is_direct = false;    // never through a proxy, and with little time to connect
+  // Follows at most five redirects, none from https to http. **Requires**: it is not signed.
+  bool follows_redirects = false;
   // Takes the bytes of a successful answer as they arrive, on the thread of the transfers. False
   // ends the transfer. Not set: they are collected in TransferAnswer::body, at most `most_body`.
   std::function<bool(std::span<const std::byte>)> sink = {};

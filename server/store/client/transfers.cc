@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "server/store/client/content_range.h"
+#include "server/store/client/transfer_status.h"
 
 namespace penstock::store {
 namespace {
@@ -20,6 +21,8 @@ constexpr size_t kMostHeaders = 64 << 10;
 constexpr size_t kMostErrorBody = 16 << 10;
 constexpr long kBufferBytes = 256 << 10;
 constexpr int kLongestWaitMs = 1000;
+constexpr long kDirectConnectMs = 1000;
+constexpr long kMostRedirects = 5;
 
 long ToMs(base::Duration time) {
   return std::max<long>(1, std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
@@ -72,8 +75,16 @@ class Transfers::Transfer {
     set(CURLOPT_HEADERDATA, this);
     set(CURLOPT_WRITEFUNCTION, &Transfer::OnBytes);
     set(CURLOPT_WRITEDATA, this);
-    if (!options.ca_file.empty()) set(CURLOPT_CAINFO, options.ca_file.c_str());
+    const std::string& ca_file = request_.ca_file.empty() ? options.ca_file : request_.ca_file;
+    if (!ca_file.empty()) set(CURLOPT_CAINFO, ca_file.c_str());
+    if (!options.ca_folder.empty()) set(CURLOPT_CAPATH, options.ca_folder.c_str());
     if (!options.proxy.empty()) set(CURLOPT_PROXY, options.proxy.c_str());
+    if (request_.is_direct) {
+      set(CURLOPT_PROXY, "");
+      set(CURLOPT_CONNECTTIMEOUT_MS, kDirectConnectMs);
+    }
+    if (request_.follows_redirects) FollowRedirects();
+    AddBody();
     if (request_.range) {
       // Not as a header, which would be signed: proxies may change it.
       range_ = absl::StrCat(request_.range->offset, "-",
@@ -89,7 +100,7 @@ class Transfers::Transfer {
   void End(CURLcode code) {
     curl_.easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &code_);
     answer_.code = static_cast<int>(code_);
-    answer_.status = wrong_.ok() ? MakeStatus(code) : wrong_;
+    answer_.status = wrong_.ok() ? ToTransferStatus(curl_, code) : wrong_;
     if (answer_.status.ok()) answer_.status = CheckWhole();
     Answer();
   }
@@ -105,6 +116,26 @@ class Transfers::Transfer {
 
   void AddHeader(absl::string_view name, absl::string_view value) {
     headers_ = curl_.slist_append(headers_, absl::StrCat(name, ": ", value).c_str());
+  }
+
+  // Nothing secret is sent along: such requests have no signature.
+  void FollowRedirects() {
+    PENSTOCK_CHECK(request_.sign_with == nullptr);
+    curl_.easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_.easy_setopt(easy_, CURLOPT_MAXREDIRS, kMostRedirects);
+    const bool is_secure = absl::StartsWith(request_.url, "https://");
+    curl_.easy_setopt(easy_, CURLOPT_REDIR_PROTOCOLS_STR, is_secure ? "https" : "http,https");
+  }
+
+  // The body stays with the request, so libcurl does not copy it.
+  void AddBody() {
+    using Method = TransferRequest::Method;
+    if (request_.method != Method::kPut && request_.method != Method::kPost) return;
+    curl_.easy_setopt(easy_, CURLOPT_POST, 1L);
+    curl_.easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
+                      static_cast<curl_off_t>(request_.body.size()));
+    curl_.easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.body.c_str());
+    if (request_.method == Method::kPut) curl_.easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, "PUT");
   }
 
   // libcurl 7.88 signs the path and the query as they stand in the URL, and sends no hash of the
@@ -206,21 +237,6 @@ class Transfers::Transfer {
       return absl::OkStatus();
     return absl::UnavailableError(absl::StrCat("the answer ended after ", answer_.bytes, " of ",
                                                request_.range->bytes, " bytes"));
-  }
-
-  absl::Status MakeStatus(CURLcode code) const {
-    if (code == CURLE_OK) return absl::OkStatus();
-    const absl::string_view why = curl_.easy_strerror(code);
-    switch (code) {
-      case CURLE_URL_MALFORMAT:
-      case CURLE_UNSUPPORTED_PROTOCOL:
-        return absl::InvalidArgumentError(why);
-      case CURLE_PEER_FAILED_VERIFICATION:
-      case CURLE_SSL_CACERT_BADFILE:
-        return absl::FailedPreconditionError(why);
-      default:
-        return absl::UnavailableError(why);
-    }
   }
 
   const Curl& curl_;

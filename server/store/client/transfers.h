@@ -1,7 +1,8 @@
 // Many HTTP requests at a time, by one thread and libcurl. It knows nothing of stores.
 //
-// Connections are kept and used again. Certificates are verified. Redirects are not followed. An
-// answer counts only if it is of the range that was asked for, and complete.
+// Connections are kept and used again. Certificates are verified. Redirects are followed only by
+// requests that say so. An answer counts only if it is of the range that was asked for, and
+// complete.
 // **Thread safety**: any thread. `done` and sinks are called on the transfers' thread, and must not
 // wait.
 #pragma once
@@ -25,6 +26,7 @@ class Transfers {
  public:
   struct Options {
     std::string ca_file = {};         // certificates to trust; empty: the system's
+    std::string ca_folder = {};       // the same, as a folder with hashed names
     std::string proxy = {};           // empty: as the environment says (https_proxy, no_proxy, …)
     uint32_t most_connections = 256;  // to one host
     base::Duration connect_timeout = std::chrono::seconds(10);

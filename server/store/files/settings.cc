@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/store_environment.h"
 #include "common/base/units.h"
+#include "server/store/credentials/profiles.h"
 
 namespace penstock::store {
 namespace {
@@ -20,24 +21,22 @@ std::string FirstOf(const Environment& environment, std::initializer_list<const 
   return "";
 }
 
-absl::StatusOr<std::string> EndpointOf(const Environment& environment) {
+absl::StatusOr<std::string> EndpointOf(const Environment& environment, const Profile& profile) {
   std::string endpoint = FirstOf(environment, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
+  if (endpoint.empty()) endpoint = profile.Get("endpoint_url");
   if (endpoint.empty() || absl::StartsWith(endpoint, "https://") ||
       absl::StartsWith(endpoint, "http://"))
     return endpoint;
   return absl::FailedPreconditionError(
-      "AWS_ENDPOINT_URL: expected https://HOST[:PORT] or http://HOST[:PORT]");
+      "AWS_ENDPOINT_URL: expected https://HOST[:PORT] or http://HOST[:PORT] (or endpoint_url, if "
+      "the "
+      "profile says it)");
 }
 
-absl::StatusOr<std::shared_ptr<const StoreKeys>> GoogleKeys(const Environment& environment) {
-  std::string id = FirstOf(environment, {"GCS_KEY"});
-  std::string secret = FirstOf(environment, {"GCS_SECRET"});
-  if (id.empty() != secret.empty())
-    return absl::FailedPreconditionError(
-        "of GCS_KEY and GCS_SECRET one is set; set both, or neither");
-  if (id.empty()) return nullptr;
-  return std::make_shared<const StoreKeys>(
-      StoreKeys{.key_id = std::move(id), .secret = std::move(secret), .from = "GCS_KEY"});
+// What is wrong with the profile is said when keys are needed.
+Profile ProfileOrNothing(const Environment& environment) {
+  absl::StatusOr<Profile> profile = FindProfile(environment);
+  return profile.ok() ? *std::move(profile) : Profile{};
 }
 
 absl::Status ReadCache(const Environment& environment, StoreSettings& settings) {
@@ -70,14 +69,20 @@ Environment OwnStoreEnvironment() {
 }
 
 absl::StatusOr<StoreSettings> ReadStoreSettings(const Environment& environment) {
+  const Profile profile = ProfileOrNothing(environment);
   StoreSettings settings;
-  settings.transfers.ca_file = FirstOf(environment, {"AWS_CA_BUNDLE"});
-  PENSTOCK_ASSIGN_OR_RETURN(settings.store.s3.endpoint, EndpointOf(environment));
-  if (std::string region = FirstOf(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
-      !region.empty())
-    settings.store.s3.region = std::move(region);
-  PENSTOCK_ASSIGN_OR_RETURN(settings.store.s3.credentials, FindStoreKeys(environment));
-  PENSTOCK_ASSIGN_OR_RETURN(settings.store.gs.credentials, GoogleKeys(environment));
+  settings.transfers.ca_file =
+      FirstOf(environment, {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"});
+  settings.transfers.ca_folder = FirstOf(environment, {"SSL_CERT_DIR"});
+  StoreAccess s3;
+  PENSTOCK_ASSIGN_OR_RETURN(s3.endpoint, EndpointOf(environment, profile));
+  std::string region = FirstOf(environment, {"AWS_REGION", "AWS_DEFAULT_REGION"});
+  if (region.empty()) region = profile.Get("region");
+  if (!region.empty()) s3.region = std::move(region);
+  settings.places = {{{.scheme = Scheme::kS3}, s3, {KeySpec::From::kSearch, environment}},
+                     {{.scheme = Scheme::kGs}, {}, {KeySpec::From::kHmac, environment}},
+                     {{.scheme = Scheme::kHttps}, {.follows_redirects = true}, {}},
+                     {{.scheme = Scheme::kHttp}, {.follows_redirects = true}, {}}};
   PENSTOCK_RETURN_IF_ERROR(ReadCache(environment, settings));
   return settings;
 }

@@ -10,6 +10,8 @@
 #include "common/base/hash.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
+#include "server/store/client/object_store.h"
+#include "server/store/files/key_rings.h"
 
 namespace penstock::store {
 namespace {
@@ -41,16 +43,21 @@ uint64_t HashOf(const Address& address, const ObjectVersion& version,
 struct StoreFiles::Store {
   Store(const Curl& curl, const StoreSettings& settings, std::unique_ptr<CacheFolder> folder,
         const Pieces::Options& options)
-      : endpoint(settings.store.s3.endpoint),
-        cache(std::move(folder)),
+      : cache(std::move(folder)),
         transfers(curl, settings.transfers),
-        objects(transfers, settings.store),
+        rings([this](TransferRequest request) { return transfers.Perform(std::move(request)); }),
+        objects(transfers, {.places = rings.PlacesFor(settings.places)}),
         pieces(options) {}
-  ~Store() { transfers.Stop(); }
+  ~Store() { Stop(); }
 
-  const std::string endpoint;
+  void Stop() {
+    rings.Stop();
+    transfers.Stop();
+  }
+
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
   Transfers transfers;
+  KeyRings rings;
   ObjectStore objects;
   Pieces pieces;
 };
@@ -60,15 +67,14 @@ class StoreFiles::File final : public source::RemoteFile {
   File(std::shared_ptr<Store> store, const Address& address, const ObjectVersion& version)
       : store_(std::move(store)),
         path_(ToText(address)),
-        state_{.inode = HashOf(address, version, store_->endpoint, kStamp),
+        state_{.inode = HashOf(address, version, store_->objects.EndpointOf(address), kStamp),
                .bytes = version.bytes,
                .mtime_ns = version.modified_ns,
                .ctime_ns = version.modified_ns},
         object_(std::make_shared<const Object>(store_->objects, address, version)) {
     if (store_->cache == nullptr) return;
-    const auto hash = [&](uint64_t salt) {
-      return HashOf(address, version, store_->endpoint, salt);
-    };
+    const std::string endpoint = store_->objects.EndpointOf(address);
+    const auto hash = [&](uint64_t salt) { return HashOf(address, version, endpoint, salt); };
     mirror_ = store_->cache->OpenMirror({hash(kStamp), hash(kSecond)}, version.bytes);
   }
 
@@ -150,7 +156,23 @@ StoreFiles::~StoreFiles() { Stop(); }
 void StoreFiles::Stop() {
   const base::MutexLock lock(mutex_);
   stopped_ = true;
-  if (store_ != nullptr) store_->transfers.Stop();
+  if (store_ != nullptr) store_->Stop();
+}
+
+void StoreFiles::SetSettings(const StoreSettings& settings) {
+  const base::MutexLock lock(mutex_);
+  settings_ = settings;
+  if (store_ == nullptr) return;
+  store_->objects.SetPlaces(store_->rings.PlacesFor(settings.places));
+  store_->rings.RenewSoon();
+}
+
+absl::StatusOr<StoreSettings> StoreFiles::Settings() {
+  {
+    const base::MutexLock lock(mutex_);
+    if (settings_) return *settings_;
+  }
+  return options_.settings();
 }
 
 void StoreFiles::Tick() {
@@ -165,9 +187,10 @@ absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
     return store_;
   }();
   PENSTOCK_ASSIGN_OR_RETURN(const Curl* const curl, Curl::Load());
-  PENSTOCK_ASSIGN_OR_RETURN(const StoreSettings settings, ReadStoreSettings(options_.environment));
+  PENSTOCK_ASSIGN_OR_RETURN(const StoreSettings settings, Settings());
   if (known != nullptr) {
-    known->objects.SetAccess(settings.store.s3, settings.store.gs);  // its keys may be new
+    known->objects.SetPlaces(known->rings.PlacesFor(settings.places));
+    known->rings.Reread();
     return known;
   }
   std::unique_ptr<CacheFolder> cache;

@@ -1,6 +1,7 @@
 // Files in object stores, for datasets.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -11,12 +12,14 @@
 
 namespace penstock::store {
 
-// Loads libcurl when the first file is looked for, and reads keys anew whenever files are looked
-// for. The files that it finds may outlive it. **Thread safety**: any thread.
+// Loads libcurl when the first file is looked for. Settings and keys in files are read anew
+// whenever files are looked for. The files that it finds may outlive it. **Thread safety**: any
+// thread.
 class StoreFiles final : public source::RemoteFiles {
  public:
+  using ReadSettings = std::function<absl::StatusOr<StoreSettings>()>;
   struct Options {
-    Environment environment = {};
+    ReadSettings settings;  // may read files
     Pieces::Options pieces = {};
   };
   explicit StoreFiles(Options options);
@@ -27,6 +30,9 @@ class StoreFiles final : public source::RemoteFiles {
   // **Errors**: also InvalidArgument for web servers, which list nothing.
   absl::StatusOr<Found> List(const std::string& folder, absl::string_view suffix) override;
 
+  // Replaces the settings, but for the cache and certificates that all places share, and has all
+  // keys got anew. Files that were found are read by the new ones, too. Never waits.
+  void SetSettings(const StoreSettings& settings);
   // Ends what is under way, and refuses whatever comes, with Cancelled.
   void Stop();
   // Call it from time to time: what was fetched for feeds that are over is let go. Never waits.
@@ -37,10 +43,13 @@ class StoreFiles final : public source::RemoteFiles {
   class File;
 
   absl::StatusOr<std::shared_ptr<Store>> Opened();
+  absl::StatusOr<StoreSettings> Settings();
 
   const Options options_;
   base::Mutex opening_;  // one at a time reads files; Stop and Tick don't wait for that
   base::Mutex mutex_;
+  // Since SetSettings; before, they are read by `options_`.
+  std::optional<StoreSettings> settings_ PENSTOCK_GUARDED_BY(mutex_);
   std::shared_ptr<Store> store_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
 };

@@ -25,19 +25,29 @@ URL = "s3://photos/train/{000000..000003}.tar"
 CROPS = [penstock.RandomResizedCrop(48), penstock.HorizontalFlip()]
 
 
+def clean_environment():
+    foreign = ("AWS_", "GCS_", "PENSTOCK_STORE_")
+    for name in [name for name in os.environ if name.startswith(foreign) or name.lower().endswith("_proxy")]:
+        del os.environ[name]
+
+
+def make_shards(cls):
+    """Gives the test class `scratch`, a folder, and `shards` in it."""
+    cls.scratch = tempfile.TemporaryDirectory(prefix="penstock-stores-")
+    cls.addClassCleanup(cls.scratch.cleanup)
+    cls.shards = datasets.tar_shards(pathlib.Path(cls.scratch.name) / "shards", SAMPLES, SHARD)
+
+
 class StoreTest(unittest.TestCase):
     cache_max = ""  # "": there is no cache
+    token = None    # that the store wants
 
     @classmethod
     def setUpClass(cls):
-        foreign = ("AWS_", "GCS_", "PENSTOCK_STORE_")
-        for name in [name for name in os.environ if name.startswith(foreign) or name.lower().endswith("_proxy")]:
-            del os.environ[name]
-        cls.scratch = tempfile.TemporaryDirectory(prefix="penstock-stores-")
-        cls.addClassCleanup(cls.scratch.cleanup)
+        clean_environment()
+        make_shards(cls)
         folder = pathlib.Path(cls.scratch.name)
-        cls.shards = datasets.tar_shards(folder / "shards", SAMPLES, SHARD)
-        cls.store = servers.FileStore(public=("open",))
+        cls.store = servers.FileStore(public=("open",), token=cls.token)
         cls.addClassCleanup(cls.store.close)
         cls.store.put_folder("photos", cls.shards, prefix="train/")
         cls.store.put_folder("open", cls.shards)
@@ -47,11 +57,16 @@ class StoreTest(unittest.TestCase):
         os.environ["AWS_ENDPOINT_URL"] = cls.proxy.endpoint
         if cls.cache_max:
             os.environ.update(PENSTOCK_STORE_CACHE=str(folder / "cache"), PENSTOCK_STORE_CACHE_MAX=cls.cache_max)
+        cls.prepare_environment()
         (folder / "daemon").mkdir(mode=0o700)
         cls.daemon = support.Daemon(folder / "daemon")
         cls.daemon.start()
         cls.addClassCleanup(cls.daemon.stop)
         os.environ["PENSTOCK_ADDRESS"] = cls.daemon.address
+
+    @classmethod
+    def prepare_environment(cls):
+        """Changes the environment before the daemon starts."""
 
     def setUp(self):
         self.proxy.clear()
@@ -297,7 +312,9 @@ class RefusedTest(StoreTest):
         before = os.environ["AWS_ENDPOINT_URL"]
         self.addCleanup(os.environ.__setitem__, "AWS_ENDPOINT_URL", before)
         os.environ["AWS_ENDPOINT_URL"] = self.store.endpoint
-        self.assertIn("other variables for stores", self.refusal(URL))
+        refusal = self.refusal(URL)
+        self.assertIn("other variables for stores than this program has now: AWS_ENDPOINT_URL; so", refusal)
+        self.assertNotIn(self.store.endpoint, refusal)
 
     def test_no_secret_is_in_the_log(self):
         self.epoch(self.loader())

@@ -238,6 +238,7 @@ class Server:
             "POST /put": put,
             "POST /put_folder": put_folder,
             "POST /delete": lambda value: self.shelf.delete(value["bucket"], value["key"]),
+            "POST /keys": lambda value: self._checker.replace_keys(**value),
             "GET /counts": lambda _: self.counters.read(),
             "POST /reset": lambda _: self.counters.reset(),
         }

@@ -144,6 +144,11 @@ class FileStore(Store):
     def make_bucket(self, bucket):
         control.call(self.control, "POST", "/bucket", {"bucket": bucket})
 
+    def change_keys(self, key, secret, token=None):
+        """From now on only these keys count; the token so far has expired."""
+        control.call(self.control, "POST", "/keys", {"key": key, "secret": secret, "token": token})
+        self.key, self.secret, self.token = key, secret, token
+
     def delete(self, bucket, key):
         control.call(self.control, "POST", "/delete", {"bucket": bucket, "key": key})
 

@@ -108,6 +108,7 @@ class Checker:
 
     def __init__(self, key, secret, region="us-east-1", token=None, clock=None):
         self.key, self.secret, self.region, self.token = key, secret, region, token
+        self._expired = set()  # tokens
         self._clock = clock or (lambda: datetime.datetime.now(datetime.timezone.utc))
 
     def check(self, method, target, headers):
@@ -164,7 +165,14 @@ class Checker:
             raise Refused(400, "XAmzContentSHA256Mismatch",
                           "The provided 'x-amz-content-sha256' header does not match the body")
 
+    def replace_keys(self, key, secret, token=None):
+        """From now on only these count; the token so far has expired."""
+        self._expired.add(self.token)
+        self.key, self.secret, self.token = key, secret, token
+
     def _check_token(self, token):
+        if token and token in self._expired and token != self.token:
+            raise Refused(400, "ExpiredToken", "The provided token has expired.")
         if self.token and token is None:
             raise Refused(403, "InvalidAccessKeyId", "The AWS Access Key Id needs its token")
         if token != self.token:

@@ -13,7 +13,7 @@ mv "$room/moved" "$room/prefix"  # the installed tree must be relocatable
 
 for path in bin/penstockd bin/penstock-worker bin/penstock-indexer bin/penstockctl bin/penstock-bench \
   include/penstock/penstock.h share/penstock/grafana/penstock.json \
-  share/penstock/grafana/alerts.yml share/penstock/network.conf \
+  share/penstock/grafana/alerts.yml share/penstock/network.conf share/penstock/stores.conf \
   share/bash-completion/completions/penstockctl share/zsh/site-functions/_penstockctl \
   share/fish/vendor_completions.d/penstockctl.fish \
   share/man/man1/penstockctl.1 share/man/man1/penstock-bench.1 share/man/man8/penstockd.8 \

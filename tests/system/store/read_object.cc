@@ -1,10 +1,11 @@
 // Reads objects for store_test.py: read_object [NAME=VALUE]... stat URL
 //                                  read_object [NAME=VALUE]... list URL
 //                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
-//                                  THREADS]
-// NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. StoreKeys are those
-// of the environment. Prints the status, then for stat "BYTES ETAG", for list the names, for read
-// the bytes in hexadecimal (of the last of several), and the retries.
+//                                  THREADS PAUSE_MS]
+// NAME: endpoint, region, path_style (0, 1), ca, tries, stall_s. Without an endpoint, it is that of
+// the environment. Keys and certificates are those of the environment. Prints the status, then for
+// stat "BYTES ETAG", for list the names, for read the bytes in hexadecimal (of the last of
+// several), and the retries.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -16,6 +17,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "server/store/client/object_store.h"
+#include "server/store/files/key_rings.h"
+#include "server/store/files/settings.h"
 
 extern char** environ;
 
@@ -43,20 +46,25 @@ int Say(const absl::Status& status) {
 }
 
 int Run(std::map<std::string, std::string> options, const std::vector<std::string>& words) {
-  const auto credentials = FindStoreKeys(OwnEnvironment());
-  if (!credentials.ok()) return Say(credentials.status());
-  Transfers::Options transfer_options;
-  transfer_options.ca_file = options["ca"];
+  absl::StatusOr<StoreSettings> settings = ReadStoreSettings(OwnEnvironment());
+  if (!settings.ok()) return Say(settings.status());
+  Transfers::Options& transfer_options = settings->transfers;
+  if (!options["ca"].empty()) transfer_options.ca_file = options["ca"];
   if (!options["stall_s"].empty())
     transfer_options.stall_timeout = std::chrono::seconds(Number(options["stall_s"]));
   const auto curl = Curl::Load();
   if (!curl.ok()) return Say(curl.status());
   Transfers transfers(**curl, transfer_options);
+  KeyRings rings([&](TransferRequest request) { return transfers.Perform(std::move(request)); });
+  for (PlaceSettings& place : settings->places) {
+    StoreAccess& access = place.access;
+    const bool is_bucket = place.prefix.scheme == Scheme::kS3 || place.prefix.scheme == Scheme::kGs;
+    if (is_bucket && !options["endpoint"].empty()) access.endpoint = options["endpoint"];
+    if (!options["region"].empty()) access.region = options["region"];
+    if (!options["path_style"].empty()) access.path_style = options["path_style"] == "1";
+  }
   ObjectStore::Options store_options;
-  store_options.s3.endpoint = options["endpoint"];
-  if (!options["region"].empty()) store_options.s3.region = options["region"];
-  if (!options["path_style"].empty()) store_options.s3.path_style = options["path_style"] == "1";
-  store_options.s3.credentials = *credentials;
+  store_options.places = rings.PlacesFor(settings->places);
   if (!options["tries"].empty())
     store_options.most_tries = store_options.most_tries_long =
         static_cast<int>(Number(options["tries"]));
@@ -80,15 +88,18 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
   const uint64_t offset = Number(words.at(2)), bytes = Number(words.at(3));
   const uint64_t times = words.size() > 4 ? Number(words[4]) : 1;
   const uint64_t threads = words.size() > 5 ? Number(words[5]) : 1;
+  const std::chrono::milliseconds pause(words.size() > 6 ? Number(words[6]) : 0);
   std::string text(bytes, '\0');
   std::vector<absl::Status> statuses(threads);
   std::vector<std::thread> readers;
   for (uint64_t i = 0; i < threads; ++i)
     readers.emplace_back([&, i] {
       std::string own(bytes, '\0');
-      for (uint64_t time = 0; time < times && statuses[i].ok(); ++time)
+      for (uint64_t time = 0; time < times && statuses[i].ok(); ++time) {
+        if (time > 0) std::this_thread::sleep_for(pause);
         statuses[i] =
             store.Read(*address, *version, offset, std::as_writable_bytes(std::span(own)));
+      }
       if (i == 0) text = own;
     });
   for (std::thread& reader : readers) reader.join();

@@ -13,7 +13,8 @@ from stores import fault_proxy, objects, processes, servers  # noqa: E402  (afte
 PROGRAM = ""
 NAMES = ("plain", "with space", "plus+and&", "ümläut/deep/=;,", "per%25cent", "tilde~(x)!'*", "a//b", "./../x", "?#")
 CLEAN = {name: value for name, value in os.environ.items()
-         if not name.startswith(("AWS_", "GS_")) and not name.lower().endswith("_proxy")}
+         if not name.startswith(("AWS_", "GCS_", "CURL_", "SSL_")) and not name.lower().endswith("_proxy")}
+CLEAN["AWS_EC2_METADATA_DISABLED"] = "true"
 
 
 def run(*words, environment=None, timeout_s=60):
@@ -87,7 +88,7 @@ class SignedTest(StoreCase):
             environment = {"AWS_SHARED_CREDENTIALS_FILE": file.name, "AWS_PROFILE": "mine"}
             self.assertEqual(self.read("s3://names/plain", 0, 5, environment=environment)[1], b"plain")
             [status] = self.call("stat", "s3://names/plain", environment={**environment, "AWS_PROFILE": "none"})
-            self.assertIn("has no aws_access_key_id in the profile 'none'", status)
+            self.assertIn("there is no profile 'none'", status)
 
     def test_a_missing_object_is_named(self):
         [status] = self.call("stat", "s3://names/nothing")
@@ -164,12 +165,6 @@ class AnswersTest(StoreCase):
         [status] = self.call("stat", "s3://names/plain", through=self.proxy, tries=1)
         self.assertIn("UNAVAILABLE: 's3://names/plain': the answer's headers have more than 64 KiB", status)
 
-    def test_a_redirect_is_not_followed(self):
-        self.proxy.add("answer", status=302, headers={"Location": f"{self.store.endpoint}/open/public"})
-        [status] = self.call("stat", f"{self.proxy.endpoint}/open/public")
-        self.assertIn("FAILED_PRECONDITION", status)
-        self.assertIn("the store answered 302", status)
-
     def test_a_server_that_names_no_version_is_refused(self):
         self.proxy.add("answer", status=200, headers={"Content-Length": "5"}, method="HEAD")
         [status] = self.call("stat", f"{self.proxy.endpoint}/open/public")
@@ -214,7 +209,7 @@ class ElsewhereTest(unittest.TestCase):
             keys = {"AWS_ACCESS_KEY_ID": store.key, "AWS_SECRET_ACCESS_KEY": store.secret,
                     "AWS_SESSION_TOKEN": "token"}
             words = (f"endpoint={proxy.endpoint}", "tries=1", "read", "s3://names/plain", 0, 5)
-            self.assertIn("FAILED_PRECONDITION", run(*words, environment=keys)[0])
+            self.assertEqual(run(*words, environment=keys)[:2], ["OK", b"plain".hex()])  # the answer names it
             proxy.add("answer", status=400, headers={"x-amz-bucket-region": "eu-west-1"}, count=1)
             self.assertEqual(run(*words, environment=keys)[:2], ["OK", b"plain".hex()])
             [status] = run(*words, environment={**keys, "AWS_SESSION_TOKEN": "other"})

@@ -313,6 +313,7 @@ TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndADatasetOfEachKind) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_GE(config->datasets_size(), 5);
   config->clear_datasets();
+  config->mutable_stores()->clear_places();
   EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
 }
 
@@ -340,6 +341,20 @@ TEST(PrivateConfigTest, WithoutMemoryForAPoolItIsRefused) {
   EXPECT_TRUE(absl::IsResourceExhausted(status));
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("63.0 MiB"), HasSubstr("at least 64.0 MiB")));
+}
+
+TEST(PrivateConfigTest, ItsUserSaysForHowLongReadsAreTriedAgain) {
+  const auto retry_for = [](const char* text) {
+    ::setenv("PENSTOCK_RETRY_FOR", text, 1);
+    const auto config = PrivateConfig("/run/user/7/penstock");
+    ::unsetenv("PENSTOCK_RETRY_FOR");
+    return config.ok() ? std::to_string(config->source().retry_for_ms())
+                       : std::string(config.status().message());
+  };
+  EXPECT_EQ(retry_for(""), "60000");
+  EXPECT_EQ(retry_for("10m"), "600000");
+  EXPECT_THAT(retry_for("soon"), StartsWith("PENSTOCK_RETRY_FOR: "));
+  EXPECT_THAT(retry_for("25h"), HasSubstr("source.retry_for: got 25h, wanted 0ms to 24h"));
 }
 
 TEST(PrivateConfigTest, ADirectoryThatCannotHoldASocketIsRefused) {

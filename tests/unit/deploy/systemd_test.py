@@ -70,6 +70,20 @@ class UnitsTest(unittest.TestCase):
         print(f"\nsystemd-analyze security: with network.conf {exposure}, wanted at most {LARGEST_EXPOSURE}")
         self.assertLessEqual(exposure, LARGEST_EXPOSURE)
 
+    def test_with_stores_it_has_the_network_and_a_cache_and_systemd_accepts_it(self):
+        drop_in = settings("stores.conf")
+        self.assertEqual(drop_in["PrivateNetwork"], ["no"])
+        self.assertEqual((drop_in["IPAddressDeny"], drop_in["IPAddressAllow"]), ([""], [""]))
+        unit = self.copy("penstockd.service")
+        lines = "".join(f"{key}={value}\n" for file in ("network.conf", "stores.conf")
+                        for key, values in settings(file).items() for value in values)
+        unit.write_text(unit.read_text().replace("[Install]", lines + "[Install]"))
+        self.assertNotIn("Unknown", self.analyze("verify", unit).stderr)
+        said = self.analyze("security", "--offline=true", unit).stdout
+        exposure = float(re.search(r"exposure level for penstockd\.service: ([\d.]+)", said).group(1))
+        print(f"\nsystemd-analyze security: with stores.conf {exposure}, wanted at most {LARGEST_EXPOSURE}")
+        self.assertLessEqual(exposure, LARGEST_EXPOSURE)
+
     def test_nothing_hides_who_a_peer_is_or_the_gpus(self):
         self.assertEqual(settings("penstockd.service")["PrivateUsers"], ["no"])
         self.assertNotIn("PrivateDevices", settings("penstockd.service"))

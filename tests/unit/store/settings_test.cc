@@ -5,44 +5,63 @@
 #include <gtest/gtest.h>
 
 #include "common/base/store_environment.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::store {
 namespace {
 
 using ::testing::HasSubstr;
 
-TEST(SettingsTest, NothingSaidIsAmazonWithoutKeys) {
+// The place of all buckets of S3 comes first, then that of Google's.
+const StoreAccess& S3In(const absl::StatusOr<StoreSettings>& settings) {
+  return settings->places.at(0).access;
+}
+
+TEST(SettingsTest, NothingSaidIsAmazonAndASearchForKeys) {
   const auto settings = ReadStoreSettings({{"HOME", "/nonexistent"}});
   ASSERT_TRUE(settings.ok()) << settings.status();
-  EXPECT_EQ(settings->store.s3.endpoint, "");
-  EXPECT_EQ(settings->store.s3.region, "us-east-1");
-  EXPECT_EQ(settings->store.s3.credentials, nullptr);
-  EXPECT_EQ(settings->store.gs.credentials, nullptr);
+  EXPECT_EQ(S3In(settings).endpoint, "");
+  EXPECT_EQ(S3In(settings).region, "us-east-1");
+  EXPECT_EQ(settings->places[0].keys.from, KeySpec::From::kSearch);
+  EXPECT_EQ(settings->places[1].keys.from, KeySpec::From::kHmac);
+  for (size_t i : {2u, 3u}) {
+    EXPECT_EQ(settings->places[i].keys.from, KeySpec::From::kNowhere);
+    EXPECT_TRUE(settings->places[i].access.follows_redirects);
+  }
 }
 
 TEST(SettingsTest, VariablesAreRead) {
   const auto settings = ReadStoreSettings({{"AWS_ENDPOINT_URL", "https://general:9000"},
                                            {"AWS_ENDPOINT_URL_S3", "http://own:9000"},
                                            {"AWS_DEFAULT_REGION", "eu-west-1"},
+                                           {"CURL_CA_BUNDLE", "/etc/curl.pem"},
                                            {"AWS_CA_BUNDLE", "/etc/ca.pem"},
-                                           {"AWS_ACCESS_KEY_ID", "id"},
-                                           {"AWS_SECRET_ACCESS_KEY", "secret"},
-                                           {"GCS_KEY", "google"},
-                                           {"GCS_SECRET", "hidden"}});
+                                           {"SSL_CERT_DIR", "/etc/certs"}});
   ASSERT_TRUE(settings.ok()) << settings.status();
-  EXPECT_EQ(settings->store.s3.endpoint, "http://own:9000");
-  EXPECT_EQ(settings->store.s3.region, "eu-west-1");
-  EXPECT_EQ(settings->store.s3.credentials->key_id, "id");
-  EXPECT_EQ(settings->store.gs.credentials->key_id, "google");
+  EXPECT_EQ(S3In(settings).endpoint, "http://own:9000");
+  EXPECT_EQ(S3In(settings).region, "eu-west-1");
   EXPECT_EQ(settings->transfers.ca_file, "/etc/ca.pem");
+  EXPECT_EQ(settings->transfers.ca_folder, "/etc/certs");
+  EXPECT_EQ(ReadStoreSettings({{"SSL_CERT_FILE", "/x"}})->transfers.ca_file, "/x");
+}
+
+TEST(SettingsTest, WhatVariablesDoNotSayTheProfileDoes) {
+  penstock::testing::TempFolder folder;
+  folder.Write("config", "[default]\nregion = eu-west-3\nendpoint_url = http://minio:9000\n");
+  Environment environment = {{"AWS_CONFIG_FILE", folder.At("config")}};
+
+  EXPECT_EQ(S3In(ReadStoreSettings(environment)).region, "eu-west-3");
+  EXPECT_EQ(S3In(ReadStoreSettings(environment)).endpoint, "http://minio:9000");
+  environment["AWS_REGION"] = "us-west-2";
+  environment["AWS_ENDPOINT_URL"] = "https://own";
+  EXPECT_EQ(S3In(ReadStoreSettings(environment)).region, "us-west-2");
+  EXPECT_EQ(S3In(ReadStoreSettings(environment)).endpoint, "https://own");
 }
 
 TEST(SettingsTest, WhatIsWrongIsRefusedWithoutSecrets) {
   const auto endpoint = ReadStoreSettings({{"AWS_ENDPOINT_URL", "user:hunter2@host"}});
   EXPECT_THAT(endpoint.status().message(), HasSubstr("AWS_ENDPOINT_URL: expected https://"));
   EXPECT_THAT(endpoint.status().message(), Not(HasSubstr("hunter2")));
-  const auto half = ReadStoreSettings({{"GCS_SECRET", "hunter2"}, {"HOME", "/nonexistent"}});
-  EXPECT_THAT(half.status().message(), HasSubstr("set both, or neither"));
 }
 
 TEST(SettingsTest, TheCacheNeedsAFolderAndALimit) {
@@ -77,6 +96,23 @@ TEST(StoreEnvironmentTest, EveryVariableCounts) {
     EXPECT_NE(of(name, "one"), of("PATH", "one")) << name;
   });
   EXPECT_NE(of("AWS_ACCESS_KEY_ID", "x"), of("AWS_SECRET_ACCESS_KEY", "x"));
+}
+
+TEST(StoreEnvironmentTest, WhichVariableDiffersIsToldByItsName) {
+  const auto marks = [](std::map<std::string, const char*> set) {
+    return base::StoreVariableMarks([&](const char* name) -> const char* {
+      const auto found = set.find(name);
+      return found == set.end() ? nullptr : found->second;
+    });
+  };
+  const std::string one = marks({{"AWS_REGION", "a"}, {"HOME", "/home"}});
+  EXPECT_EQ(base::DifferingStoreVariables(one, one), "");
+  EXPECT_EQ(base::DifferingStoreVariables(one, marks({{"AWS_REGION", "b"}, {"HOME", "/home"}})),
+            "AWS_REGION");
+  EXPECT_EQ(base::DifferingStoreVariables(marks({{"AWS_REGION", "a"}}), marks({{"HOME", ""}})),
+            "AWS_REGION, HOME");
+  EXPECT_EQ(base::DifferingStoreVariables(one, ""), "") << "an older client says nothing";
+  EXPECT_EQ(base::DifferingStoreVariables(one, one + "xx"), "");
 }
 
 }  // namespace

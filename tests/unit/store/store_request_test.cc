@@ -6,6 +6,7 @@
 namespace penstock::store {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -35,6 +36,58 @@ TEST(StoreRequestTest, UrlsAreThoseOfTheStore) {
   EXPECT_EQ(ToRequestUrl(At("gs://bucket/x"), {}), "https://storage.googleapis.com/bucket/x");
   EXPECT_EQ(ToRequestUrl(At("https://host/a%20b?q=1"), {.endpoint = "http://other"}),
             "https://host/a%20b?q=1");
+}
+
+TEST(StoreRequestTest, ChinaHasADomainOfItsOwn) {
+  EXPECT_EQ(ToRequestUrl(At("s3://bucket/x"), {.region = "cn-north-1"}),
+            "https://bucket.s3.cn-north-1.amazonaws.com.cn/x");
+}
+
+TEST(StoreRequestTest, OnlyRequestsToWebServersFollowRedirects) {
+  const StoreAccess access = {.ca_file = "/ca", .follows_redirects = true};
+  EXPECT_TRUE(ToStatRequest(At("https://host/x"), access).follows_redirects);
+  EXPECT_FALSE(ToStatRequest(At("https://host/x"), {}).follows_redirects);
+  EXPECT_FALSE(ToStatRequest(At("s3://bucket/x"), access).follows_redirects);
+  EXPECT_EQ(ToStatRequest(At("s3://bucket/x"), access).ca_file, "/ca");
+  EXPECT_EQ(ToStatRequest(At("https://host/x"), access).ca_file, "/ca");
+}
+
+TEST(StoreRequestTest, ARedirectThatIsNotFollowedSaysWhereItLeadsWithoutSecrets) {
+  const auto words = [](std::vector<std::pair<std::string, std::string>> headers,
+                        const std::string& body = "") {
+    return std::string(
+        ToStatus(Answer(301, std::move(headers), body), At("s3://bucket/x")).message());
+  };
+  EXPECT_THAT(words({{"x-amz-bucket-region", "eu-west-1"}}),
+              HasSubstr("the bucket is in the region eu-west-1"));
+  EXPECT_THAT(
+      words({}, "<Error><Code>PermanentRedirect</Code><Endpoint>b.s3.eu</Endpoint></Error>"),
+      HasSubstr("301 PermanentRedirect; the bucket is at the endpoint b.s3.eu"));
+  EXPECT_THAT(words({{"location", "https://cdn.org/x?signature=hunter2"}}),
+              AllOf(HasSubstr("redirects to https://cdn.org, which"), Not(HasSubstr("hunter2"))));
+  EXPECT_THAT(words({{"location", "https://user:hunter2@cdn.org/"}}), Not(HasSubstr("hunter2")));
+  EXPECT_THAT(words({{"location", "/x?hunter2"}}),
+              AllOf(HasSubstr("another path of this server"), Not(HasSubstr("hunter2"))));
+}
+
+TEST(StoreRequestTest, TheRegionOfABucketIsInAHeaderOrInTheAnswer) {
+  EXPECT_EQ(RegionIn(Answer(400, {{"x-amz-bucket-region", "eu-west-1"}})), "eu-west-1");
+  EXPECT_EQ(RegionIn(Answer(400, {}, "<Error><Region>eu-west-2</Region></Error>")), "eu-west-2");
+  EXPECT_EQ(RegionIn(Answer(200, {{"x-amz-bucket-region", "eu-west-1"}})), "");
+  EXPECT_EQ(RegionIn(Answer(301, {{"x-amz-bucket-region", "evil.org/"}})), "");
+}
+
+TEST(StoreRequestTest, KeysMayHaveEndedWhereAStoreRefusesARequest) {
+  const auto code = [](const std::string& name) {
+    return "<Error><Code>" + name + "</Code></Error>";
+  };
+  for (const int refused : {401, 403}) EXPECT_TRUE(MayHaveEndedKeys(Answer(refused)));
+  EXPECT_TRUE(MayHaveEndedKeys(Answer(400)));
+  for (const char* name : {"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
+    EXPECT_TRUE(MayHaveEndedKeys(Answer(400, {}, code(name)))) << name;
+  EXPECT_FALSE(MayHaveEndedKeys(Answer(400, {}, code("InvalidRequest"))));
+  for (const int other : {200, 206, 301, 404, 412, 503})
+    EXPECT_FALSE(MayHaveEndedKeys(Answer(other))) << other;
 }
 
 TEST(StoreRequestTest, CredentialsGoToBucketsAlone) {

@@ -51,6 +51,28 @@ TEST_F(SourceHealthTest, FailuresInARowMakeItBeReadAsideOneAtATimeAfterAPause) {
   EXPECT_FALSE(Probe());
 }
 
+TEST_F(SourceHealthTest, ATroubleLongAfterAnotherOneBeginsAnew) {
+  Fail(SourceHealth::kFailures);
+  now_ += minutes(10);  // nobody reads
+
+  Fail();
+
+  EXPECT_EQ(health_.trouble()->since, now_);
+}
+
+TEST_F(SourceHealthTest, AReadThatTakesLongContinuesTheTroubleInWhichItBegan) {
+  const base::TimePoint begin = now_;
+  Fail(SourceHealth::kFailures);
+  for (int i = 0; i < 5; ++i) {
+    now_ += seconds(1);
+    ASSERT_TRUE(Probe());
+    now_ += minutes(2);
+    health_.Failed({.aside = true, .took = minutes(2)}, now_, "it is away");
+  }
+
+  EXPECT_EQ(health_.trouble()->since, begin);
+}
+
 TEST_F(SourceHealthTest, PausesDoubleToASecond) {
   Fail(SourceHealth::kFailures);
   const base::TimePoint begin = now_;

@@ -180,6 +180,18 @@ TEST_F(RowDispatchTest, AFeedThatCannotBeReadForTooLongFailsOnce) {
   EXPECT_EQ(delivery(session_).state, shm::SessionState::kFailed);
 }
 
+TEST_F(RowDispatchTest, ATroubleOfLongAgoDoesNotShortenTheTimeToTryAgain) {
+  feed_->dataset->source.Failed({}, now_, "an earlier trouble");
+  now_ += seconds(600);  // nobody reads
+  GiveOut();
+  workers_.End(FillEnd::kNotRead);
+
+  Collect();
+
+  EXPECT_THAT(failed_, IsEmpty());
+  EXPECT_EQ(dispatch_.held().size(), 1u);
+}
+
 TEST_F(RowDispatchTest, WhatIsStoredOtherwiseThanIndexedFailsTheFeedAtOnce) {
   GiveOut();
   workers_.End(FillEnd::kNotRead).why = absl::DataLossError("another length");

@@ -1,0 +1,16 @@
+// What the configuration says about object stores, as their client needs it. Pure.
+#pragma once
+
+#include "common/base/status.h"
+#include "penstock/config/v1/stores.pb.h"
+#include "server/store/files/settings.h"
+
+namespace penstock::app {
+
+// `environment`: the daemon's, of which only variables that name the places of roles count, and all
+// of them for credentials `search`. **Requires**: the configuration was checked.
+// **Errors**: InvalidArgument: a URL is none.
+absl::StatusOr<store::StoreSettings> ToStoreSettings(const config::v1::Stores& stores,
+                                                     const store::Environment& environment);
+
+}  // namespace penstock::app
