@@ -17,6 +17,7 @@ struct Pieces::Fetched {
   const base::TimePoint expected;
   std::unique_ptr<std::byte[]> data = {};  // written by the thread that fetches, before `ended`
   bool is_retried = false, ended = false;
+  bool is_dropped = false;   // nobody will read it
   absl::Status status = {};  // once it has ended
   uint64_t read = 0;         // bytes that were given out
   uint32_t readers = 0;      // that wait for it or copy from it
@@ -96,7 +97,7 @@ void Pieces::End(const Ptr& piece, const absl::Status& status) {
     if (absl::IsUnavailable(status) && !piece->is_retried && !stopping_ && Retry(piece)) return;
     piece->status = status;
     piece->ended = true;
-    if (!status.ok() && piece->readers == 0) Forget(*piece);
+    if ((!status.ok() || piece->is_dropped) && piece->readers == 0) Forget(*piece);
     --under_way_;
     next = TakeNext();
     ended_.NotifyAll();
@@ -171,6 +172,20 @@ absl::Status Pieces::Read(const std::shared_ptr<const FetchedObject>& object, ui
   piece->read += into.size();
   if (!piece->status.ok() || piece->read >= piece->bytes) Forget(*piece);
   return piece->status;
+}
+
+void Pieces::Drop(const std::shared_ptr<const FetchedObject>& object, uint64_t offset) {
+  const base::MutexLock lock(mutex_);
+  const auto known = known_.find({object.get(), offset});
+  if (known == known_.end()) return;
+  const Ptr piece = known->second;
+  piece->is_dropped = true;  // its memory is written to until the request has ended
+  const auto waiting = std::find(queue_.begin(), queue_.end(), piece);
+  if (waiting != queue_.end())
+    queue_.erase(waiting);
+  else if (!piece->ended || piece->readers > 0)
+    return;
+  Forget(*piece);
 }
 
 Pieces::Counts Pieces::counts() const {

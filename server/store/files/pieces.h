@@ -27,6 +27,10 @@ class FetchedObject {
   // Fills `into` from the offset of that version, and no other. Waits for the network, and tries
   // again what may succeed, some times.
   virtual absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const = 0;
+  // The same, trying for longer: for callers after whom nobody tries again.
+  virtual absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+    return Fetch(offset, into);
+  }
   // Begins the same, tried once, and returns. `done` is called once, on any thread, this one
   // included. Unavailable: Fetch may succeed. Cancelled: the store has been stopped. The object and
   // the memory stay until then.
@@ -64,6 +68,9 @@ class Pieces {
   // no longer held. **Errors**: those of Fetch; the next read of the piece asks again.
   absl::Status Read(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,
                     uint64_t from, std::span<std::byte> into);
+
+  // Says that an expected piece will not be read after all.
+  void Drop(const std::shared_ptr<const FetchedObject>& object, uint64_t offset);
 
   // Lets go of what was expected so long ago and is not read.
   void LetGo(base::Duration older_than);

@@ -10,6 +10,7 @@
 #include "common/base/hash.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
+#include "server/store/files/read_through.h"
 
 namespace penstock::store {
 namespace {
@@ -99,6 +100,16 @@ class StoreFiles::File final : public source::RemoteFile {
     store_->pieces.Expect(object_, piece.offset, piece.bytes);
   }
 
+  std::unique_ptr<source::RemotePass> BeginPass() const override {
+    ReadThrough::Keep keep;
+    if (mirror_ != nullptr)
+      keep = [this](uint64_t offset, std::span<const std::byte> piece) {
+        mirror_->Keep(offset, piece);
+      };
+    return std::make_unique<ReadThrough>(store_->pieces, object_, state_.bytes, std::move(keep),
+                                         ReadThrough::Options{});
+  }
+
  private:
   static constexpr uint64_t kStamp = 0, kSecond = 1;  // salts
 
@@ -117,7 +128,7 @@ class StoreFiles::File final : public source::RemoteFile {
     absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into);
     }
-    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into, ObjectStore::Tries::kLong);
     }
     void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
