@@ -19,8 +19,8 @@ struct RemotePiece {
   uint64_t offset = 0, bytes = 0;
 };
 
-// Reads a file once, from its beginning to its end and with gaps, as an indexer does: a few bytes at
-// a time, each place behind the one before. **Thread safety**: one thread. **Ownership**: of the
+// Reads a file once, from its beginning to its end and with gaps, as an indexer does: a few bytes
+// at a time, each place behind the one before. **Thread safety**: one thread. **Ownership**: of the
 // reader; the file outlives it.
 class RemotePass : public ByteSource {
  public:

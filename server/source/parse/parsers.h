@@ -59,7 +59,7 @@ struct ScanWatch {
   // A member or a record was found in a shard, behind the earlier ones. Whoever is told believes
   // nothing of it: it need not lie within the file.
   std::function<void(const RemotePiece& piece)> piece = {};
-  std::function<bool()> cancelled = {};           // true ends the scan with Cancelled
+  std::function<bool()> cancelled = {};  // true ends the scan with Cancelled
 };
 
 // Names of a sample's image and label among a tar shard's members, as in ShardsSpec.

@@ -1,7 +1,6 @@
 #include "server/store/client/object_store.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@ namespace {
 
 constexpr size_t kMostRegions = 10'000;
 constexpr size_t kMostKeys = 1'000'000;
+constexpr uint64_t kSlowestBytesPerUs = 1;  // 1 MB/s, in addition to a request's deadline
 
 }  // namespace
 
@@ -63,16 +63,14 @@ void ObjectStore::SetAccess(const StoreAccess& s3, const StoreAccess& gs) {
 }
 
 TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreAccess& access,
-                                            const ObjectVersion& version, uint64_t offset,
-                                            std::span<std::byte> into) {
+                                            const ObjectVersion& version,
+                                            const std::vector<ObjectPart>& parts) {
+  const uint64_t begin = parts.front().offset, end = parts.back().offset + parts.back().into.size();
   TransferRequest request =
-      ToReadRequest(address, access, version, {.offset = offset, .bytes = into.size()});
-  request.sink = [rest = into](std::span<const std::byte> bytes) mutable {
-    if (bytes.size() > rest.size()) return false;
-    std::memcpy(rest.data(), bytes.data(), bytes.size());
-    rest = rest.subspan(bytes.size());
-    return true;
-  };
+      ToReadRequest(address, access, version, {.offset = begin, .bytes = end - begin});
+  for (const ObjectPart& part : parts)
+    request.parts.push_back({.from = part.offset - begin, .into = part.into});
+  request.deadline += std::chrono::microseconds((end - begin) / kSlowestBytesPerUs);
   return request;
 }
 
@@ -80,23 +78,39 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
                                uint64_t offset, std::span<std::byte> into, Tries tries) {
   PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
   const TransferAnswer answer = Perform(address, tries, [&](const StoreAccess& access) {
-    return FillingRequest(address, access, version, offset, into);
+    return FillingRequest(address, access, version, {{.offset = offset, .into = into}});
   });
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   return CheckVersion(answer, version, address);
 }
 
-void ObjectStore::StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
-                            std::span<std::byte> into, Done done) {
-  PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
+void ObjectStore::StartRead(const Address& address, const ObjectVersion& version,
+                            const std::vector<ObjectPart>& parts, Done done) {
+  uint64_t end = 0;
+  for (const ObjectPart& part : parts) {
+    PENSTOCK_CHECK(!part.into.empty() && part.offset >= end && part.offset <= version.bytes &&
+                   part.into.size() <= version.bytes - part.offset);
+    end = part.offset + part.into.size();
+  }
   transfers_.Start(
-      FillingRequest(address, AccessTo(address), version, offset, into),
+      FillingRequest(address, AccessTo(address), version, parts),
       [this, &address, &version, done = std::move(done)](const TransferAnswer& answer) {
         if (LearnsRegion(address, answer))
           return done(absl::UnavailableError("the bucket is in another region"));
         const absl::Status status = ToStatus(answer, address);
+        if (absl::IsUnavailable(status)) CountRetry(answer);
         done(status.ok() ? CheckVersion(answer, version, address) : status);
       });
+}
+
+RetryCounts ObjectStore::retries() const {
+  const base::MutexLock lock(mutex_);
+  return retries_;
+}
+
+void ObjectStore::CountRetry(const TransferAnswer& answer) {
+  const base::MutexLock lock(mutex_);
+  ++retries_[static_cast<size_t>(FindRetryReason(answer))];
 }
 
 template <typename Make>
@@ -111,7 +125,7 @@ TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const M
       continue;
     }
     if (tried >= most || !absl::IsUnavailable(ToStatus(answer, address))) return answer;
-    ++retries_;
+    CountRetry(answer);
     Pause(back_off.Next(), answer);
   }
 }

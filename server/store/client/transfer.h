@@ -23,6 +23,12 @@ struct TransferRange {
   uint64_t offset = 0, bytes = 0;  // at least one byte
 };
 
+// Memory for a part of an answer's body.
+struct TransferPart {
+  uint64_t from = 0;  // where in the body it begins
+  std::span<std::byte> into = {};
+};
+
 struct TransferRequest {
   enum class Method { kGet, kHead };
   Method method = Method::kGet;
@@ -32,8 +38,13 @@ struct TransferRequest {
   // Signed for this region if there are credentials (AWS's signature version 4).
   std::shared_ptr<const StoreKeys> sign_with = {};
   std::string region = {};
-  // Takes the bytes of a successful answer as they arrive, on the thread of the transfers. False
-  // ends the transfer. Not set: they are collected in TransferAnswer::body, at most `most_body`.
+  // The memory that takes the bytes of a successful answer to a range, in the order of its bytes;
+  // those between the parts are dropped. It is not written to any more once the transfer has ended.
+  // If the store takes unusually long, the request is sent once more, and the answer that is
+  // complete first counts.
+  std::vector<TransferPart> parts = {};
+  // Takes the bytes instead as they arrive, on the thread of the transfers. False ends the
+  // transfer. Neither: they are collected in TransferAnswer::body, at most `most_body`.
   std::function<bool(std::span<const std::byte>)> sink = {};
   uint64_t most_body = 1 << 20;
   base::Duration deadline = std::chrono::seconds(60);  // of the whole transfer

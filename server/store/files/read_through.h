@@ -32,7 +32,8 @@ class ReadThrough final : public source::RemotePass {
   };
   using Keep = std::function<void(uint64_t offset, std::span<const std::byte> piece)>;
 
-  // `keep`: empty if nothing is kept. **Requires**: `pieces` and what `keep` refers to outlive this.
+  // `keep`: empty if nothing is kept. **Requires**: `pieces` and what `keep` refers to outlive
+  // this.
   ReadThrough(Pieces& pieces, std::shared_ptr<const FetchedObject> object, uint64_t object_bytes,
               Keep keep, const Options& options);
   // Lets go of what was fetched and not read.

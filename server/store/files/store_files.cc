@@ -1,6 +1,7 @@
 #include "server/store/files/store_files.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -43,14 +44,35 @@ struct StoreFiles::Store {
   Store(const Curl& curl, const StoreSettings& settings, std::unique_ptr<CacheFolder> folder,
         const Pieces::Options& options)
       : endpoint(settings.store.s3.endpoint),
+        most_held_bytes(options.most_bytes),
+        most_cache_bytes(settings.cache_bytes),
         cache(std::move(folder)),
         transfers(curl, settings.transfers),
         objects(transfers, settings.store),
-        pieces(options) {}
+        pieces(WithSoon(options)) {}
   ~Store() { transfers.Stop(); }
 
+  // Pieces that are expected one after another begin together.
+  Pieces::Options WithSoon(Pieces::Options options) {
+    options.soon = [this](std::function<void()> begin) { transfers.Post(std::move(begin)); };
+    return options;
+  }
+
+  StoreCounts counts() const {
+    return {.transfers = transfers.counts(),
+            .retries = objects.retries(),
+            .pieces = pieces.counts(),
+            .most_held_bytes = most_held_bytes,
+            .has_cache = cache != nullptr,
+            .cache = cache != nullptr ? cache->counts() : CacheFolder::Counts{},
+            .most_cache_bytes = most_cache_bytes,
+            .no_mirrors = no_mirrors.load()};
+  }
+
   const std::string endpoint;
+  const uint64_t most_held_bytes, most_cache_bytes;
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
+  std::atomic<uint64_t> no_mirrors = 0;      // files that the cache could not take
   Transfers transfers;
   ObjectStore objects;
   Pieces pieces;
@@ -71,6 +93,7 @@ class StoreFiles::File final : public source::RemoteFile {
       return HashOf(address, version, store_->endpoint, salt);
     };
     mirror_ = store_->cache->OpenMirror({hash(kStamp), hash(kSecond)}, version.bytes);
+    if (mirror_ == nullptr) ++store_->no_mirrors;
   }
 
   std::string path() const override { return path_; }
@@ -132,7 +155,11 @@ class StoreFiles::File final : public source::RemoteFile {
       return objects_.Read(address_, version_, offset, into, ObjectStore::Tries::kLong);
     }
     void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
-      objects_.StartRead(address_, version_, offset, into, std::move(done));
+      StartParts({{.offset = offset, .into = into}}, std::move(done));
+    }
+    bool is_joinable() const override { return true; }
+    void StartParts(const std::vector<ObjectPart>& parts, Done done) const override {
+      objects_.StartRead(address_, version_, parts, std::move(done));
     }
 
    private:
@@ -164,9 +191,21 @@ void StoreFiles::Stop() {
   if (store_ != nullptr) store_->transfers.Stop();
 }
 
-void StoreFiles::Tick() {
+void StoreFiles::Tick(base::TimePoint now) {
   const base::MutexLock lock(mutex_);
-  if (store_ != nullptr) store_->pieces.LetGo(kUnreadForLong);
+  if (store_ == nullptr) return;
+  store_->pieces.LetGo(kUnreadForLong);
+  watch_.Look(store_->counts(), now);
+}
+
+StoreCounts StoreFiles::counts() const {
+  const base::MutexLock lock(mutex_);
+  return store_ != nullptr ? store_->counts() : StoreCounts{};
+}
+
+StoreRates StoreFiles::rates() const {
+  const base::MutexLock lock(mutex_);
+  return watch_.rates();
 }
 
 absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {

@@ -94,8 +94,10 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
   for (std::thread& reader : readers) reader.join();
   for (const absl::Status& status : statuses)
     if (!status.ok()) return Say(status);
+  uint64_t retries = 0;
+  for (const uint64_t count : store.retries()) retries += count;
   std::printf("OK\n%s\n%llu\n", absl::BytesToHexString(text).c_str(),
-              static_cast<unsigned long long>(store.retries()));
+              static_cast<unsigned long long>(retries));
   return 0;
 }
 

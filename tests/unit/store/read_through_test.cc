@@ -22,7 +22,7 @@ class NotedObject final : public FetchedObject {
     ++requests;
     bytes += into.size();
     for (size_t i = 0; i < into.size(); ++i) into[i] = ByteAt(offset + i);
-    return absl::OkStatus();
+    return absl::IsUnavailable(failure) ? absl::OkStatus() : failure;
   }
   absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const override {
     ++patient;
@@ -35,7 +35,7 @@ class NotedObject final : public FetchedObject {
 
   mutable int requests = 0, patient = 0;
   mutable uint64_t bytes = 0;
-  absl::Status failure;  // of Start
+  absl::Status failure;  // of Start; of Fetch, too, if it is permanent
 };
 
 constexpr uint64_t kHeader = 512, kWindow = 1536;
@@ -134,14 +134,15 @@ TEST_F(ReadThroughTest, TroubleIsWaitedFor) {
 
 // An indexer that a file has taken over may say anything.
 TEST_F(ReadThroughTest, PlacesThatCannotBeAreNotKept) {
-  const auto pass = Begin(1 << 20, Keeps::kPieces);
-  Expect(*pass, 500'000, 1000);
-  pass->Note({.offset = 100, .bytes = 200});          // before
-  pass->Note({.offset = 600'000, .bytes = 1000});     // good
-  pass->Note({.offset = 600'500, .bytes = 1000});     // overlaps it
-  pass->Note({.offset = 700'000, .bytes = 1 << 30});  // too large
-  Expect(*pass, 1'000'000, 1000);
-  EXPECT_THAT(kept_, ::testing::ElementsAre(std::pair<uint64_t, uint64_t>(600'000, 1000)));
+  constexpr uint64_t kFrom = 20'000'000;  // behind a gap that is left out
+  const auto pass = Begin(2 * kFrom, Keeps::kPieces);
+  Expect(*pass, kFrom, 1000);
+  pass->Note({.offset = 100, .bytes = 200});                  // before
+  pass->Note({.offset = kFrom + 100'000, .bytes = 1000});     // good
+  pass->Note({.offset = kFrom + 100'500, .bytes = 1000});     // overlaps it
+  pass->Note({.offset = kFrom + 200'000, .bytes = 1 << 30});  // too large
+  Expect(*pass, kFrom + 500'000, 1000);
+  EXPECT_THAT(kept_, ::testing::ElementsAre(std::pair<uint64_t, uint64_t>(kFrom + 100'000, 1000)));
 }
 
 }  // namespace
