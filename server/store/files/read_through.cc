@@ -7,18 +7,32 @@
 #include "absl/strings/str_cat.h"
 
 namespace penstock::store {
+namespace {
 
-ReadThrough::ReadThrough(Pieces& pieces, std::shared_ptr<const FetchedObject> object,
-                         uint64_t object_bytes, Keep keep, const Options& options)
+constexpr uint64_t kLeastAtOnce = 256 << 10;  // a request costs as much as some bytes
+
+}  // namespace
+
+ReadThrough::ReadThrough(Pieces& pieces, Shared& shared,
+                         std::shared_ptr<const FetchedObject> object, uint64_t object_bytes,
+                         Keep keep, const Options& options)
     : pieces_(pieces),
+      shared_(shared),
       object_(std::move(object)),
       object_bytes_(object_bytes),
       keep_(std::move(keep)),
       options_(options),
-      ahead_(options.first_ahead) {}
+      ahead_(options.first_ahead) {
+  ++shared_.passes;
+}
 
 ReadThrough::~ReadThrough() {
   for (const source::RemotePiece& range : asked_) pieces_.Drop(object_, range.offset);
+  --shared_.passes;
+}
+
+uint64_t ReadThrough::most_ahead() const {
+  return std::min(options_.most_ahead, shared_.most_ahead / shared_.passes.load());
 }
 
 absl::Status ReadThrough::Read(uint64_t offset, std::span<std::byte> into) const {
@@ -66,10 +80,11 @@ void ReadThrough::AskAhead(uint64_t offset, uint64_t end) const {
       asked_to_ = offset;
   }
   if (asked_to_ >= end && asked_to_ - end > ahead_ / 2) return;
-  if (!asked_.empty() || !held_.empty()) ahead_ = std::min(options_.most_ahead, 2 * ahead_);
+  if (!asked_.empty() || !held_.empty()) ahead_ = std::min(most_ahead(), 2 * ahead_);
   const uint64_t until = std::min(object_bytes_, end + ahead_);
   while (asked_to_ < until) {
-    const uint64_t bytes = std::min(options_.most_at_once, until - asked_to_);
+    const uint64_t at_once = std::min(options_.most_at_once, std::max(ahead_ / 8, kLeastAtOnce));
+    const uint64_t bytes = std::min(at_once, until - asked_to_);
     pieces_.Expect(object_, asked_to_, bytes);
     asked_.push_back({.offset = asked_to_, .bytes = bytes});
     asked_to_ += bytes;

@@ -7,6 +7,7 @@
 // anew with little. Pieces that pass by as a whole are given to `keep`.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,16 +27,21 @@ class ReadThrough final : public source::RemotePass {
   struct Options {
     uint64_t first_ahead = 32 << 10;
     uint64_t most_ahead = 16 << 20;
-    uint64_t most_at_once = 2 << 20;  // bytes of one request
+    uint64_t most_at_once = 2 << 20;  // bytes of one request; an eighth of `most_ahead` if less
     uint64_t longest_gap = 2 << 20;   // that is read through, if nothing is kept
-    uint64_t largest_kept = 8 << 20;  // piece; and the longest gap if something is kept
+    uint64_t largest_kept = 4 << 20;  // piece; and the longest gap if something is kept
+  };
+  // Passes that are under way at the same time share this memory.
+  struct Shared {
+    uint64_t most_ahead = 256 << 20;  // of all together
+    std::atomic<uint32_t> passes = 0;
   };
   using Keep = std::function<void(uint64_t offset, std::span<const std::byte> piece)>;
 
-  // `keep`: empty if nothing is kept. **Requires**: `pieces` and what `keep` refers to outlive
-  // this.
-  ReadThrough(Pieces& pieces, std::shared_ptr<const FetchedObject> object, uint64_t object_bytes,
-              Keep keep, const Options& options);
+  // `keep`: empty if nothing is kept. **Requires**: `pieces`, `shared` and what `keep` refers to
+  // outlive this.
+  ReadThrough(Pieces& pieces, Shared& shared, std::shared_ptr<const FetchedObject> object,
+              uint64_t object_bytes, Keep keep, const Options& options);
   // Lets go of what was fetched and not read.
   ~ReadThrough() override;
 
@@ -62,8 +68,10 @@ class ReadThrough final : public source::RemotePass {
   absl::Status TakeNext() const;
   void Collect(const Block& block) const;
   bool HasPassed(uint64_t offset) const;
+  uint64_t most_ahead() const;
 
   Pieces& pieces_;
+  Shared& shared_;
   const std::shared_ptr<const FetchedObject> object_;
   const uint64_t object_bytes_;
   const Keep keep_;

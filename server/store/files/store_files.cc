@@ -49,7 +49,9 @@ struct StoreFiles::Store {
         cache(std::move(folder)),
         transfers(curl, settings.transfers),
         objects(transfers, settings.store),
-        pieces(WithSoon(options)) {}
+        pieces(WithSoon(options)) {
+    passes.most_ahead = options.most_bytes / 2;
+  }
   ~Store() { transfers.Stop(); }
 
   // Pieces that are expected one after another begin together.
@@ -76,6 +78,7 @@ struct StoreFiles::Store {
   Transfers transfers;
   ObjectStore objects;
   Pieces pieces;
+  ReadThrough::Shared passes;
 };
 
 class StoreFiles::File final : public source::RemoteFile {
@@ -129,8 +132,8 @@ class StoreFiles::File final : public source::RemoteFile {
       keep = [this](uint64_t offset, std::span<const std::byte> piece) {
         mirror_->Keep(offset, piece);
       };
-    return std::make_unique<ReadThrough>(store_->pieces, object_, state_.bytes, std::move(keep),
-                                         ReadThrough::Options{});
+    return std::make_unique<ReadThrough>(store_->pieces, store_->passes, object_, state_.bytes,
+                                         std::move(keep), ReadThrough::Options{});
   }
 
  private:
