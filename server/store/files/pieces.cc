@@ -31,7 +31,7 @@ struct Pieces::Fetched {
 };
 
 // One range of an object, and the pieces, or the part of one, that it fills.
-struct Pieces::Request {
+struct Pieces::PieceRequest {
   std::shared_ptr<const FetchedObject> object;
   std::vector<Ptr> pieces;
   std::vector<ObjectPart> parts;
@@ -118,8 +118,8 @@ std::vector<Pieces::RequestPtr> Pieces::TakeNext() {
 
 // The next request for a piece: for all of it and its neighbours, or for a part.
 Pieces::RequestPtr Pieces::TakePart(const Ptr& piece) {
-  const auto request =
-      std::make_shared<Request>(Request{.object = piece->object, .pieces = {piece}, .parts = {}});
+  const auto request = std::make_shared<PieceRequest>(
+      PieceRequest{.object = piece->object, .pieces = {piece}, .parts = {}});
   if (piece->data == nullptr) {
     piece->data.reset(new (std::nothrow) std::byte[piece->bytes]);
     --counts_.waiting;
@@ -141,7 +141,7 @@ Pieces::RequestPtr Pieces::TakePart(const Ptr& piece) {
 }
 
 // Adds the neighbours that wait, as far as they are close.
-void Pieces::Join(Request& request) {
+void Pieces::Join(PieceRequest& request) {
   auto next = known_.upper_bound({request.object.get(), request.parts.front().offset});
   for (; next != known_.end() && next->first.first == request.object.get(); ++next) {
     const Ptr& piece = next->second;
@@ -251,7 +251,7 @@ void Pieces::ServeRetries() {
   }
 }
 
-absl::Status Pieces::FetchAgain(const Request& request) const {
+absl::Status Pieces::FetchAgain(const PieceRequest& request) const {
   for (const ObjectPart& part : request.parts)
     PENSTOCK_RETURN_IF_ERROR(request.object->Fetch(part.offset, part.into));
   return absl::OkStatus();

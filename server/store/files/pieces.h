@@ -94,21 +94,21 @@ class Pieces {
 
  private:
   struct Fetched;
-  struct Request;
+  struct PieceRequest;
   using Key = std::pair<const FetchedObject*, uint64_t>;  // with the offset
 
   using Ptr = std::shared_ptr<Fetched>;
-  using RequestPtr = std::shared_ptr<Request>;
+  using RequestPtr = std::shared_ptr<PieceRequest>;
   void Begin(const std::vector<RequestPtr>& requests);
   std::vector<RequestPtr> TakeNext() PENSTOCK_REQUIRES(mutex_);
   RequestPtr TakePart(const Ptr& piece) PENSTOCK_REQUIRES(mutex_);
-  void Join(Request& request) PENSTOCK_REQUIRES(mutex_);
+  void Join(PieceRequest& request) PENSTOCK_REQUIRES(mutex_);
   void End(const RequestPtr& request, const absl::Status& status);
   void GiveUp(Fetched& piece, const absl::Status& why) PENSTOCK_REQUIRES(mutex_);
   void EndPiece(Fetched& piece, const absl::Status& status) PENSTOCK_REQUIRES(mutex_);
   bool Retry(const RequestPtr& request) PENSTOCK_REQUIRES(mutex_);
   void ServeRetries();
-  absl::Status FetchAgain(const Request& request) const;
+  absl::Status FetchAgain(const PieceRequest& request) const;
   Ptr FindPiece(const FetchedObject& object, uint64_t offset, uint64_t from, uint64_t bytes)
       PENSTOCK_REQUIRES(mutex_);
   absl::Status FetchNow(const std::shared_ptr<const FetchedObject>& object, uint64_t offset,

@@ -45,8 +45,8 @@ absl::Status ReadThrough::Read(uint64_t offset, std::span<std::byte> into) const
   at_ = offset;
   while (!held_.empty() && held_.front().end() <= offset) held_.pop_front();
   while (!into.empty()) {
-    const Block* block = nullptr;
-    for (const Block& held : held_)
+    const PassBlock* block = nullptr;
+    for (const PassBlock& held : held_)
       if (held.offset <= offset && offset < held.end()) block = &held;
     if (block == nullptr) {
       const bool is_asked = !asked_.empty() && asked_.front().offset <= offset;
@@ -108,7 +108,7 @@ absl::Status ReadThrough::TakeNext() const {
     pieces_.Drop(object_, range.offset);
     return absl::OkStatus();
   }
-  Block block = {.offset = range.offset, .data = std::vector<std::byte>(range.bytes)};
+  PassBlock block = {.offset = range.offset, .data = std::vector<std::byte>(range.bytes)};
   absl::Status read = pieces_.Read(object_, range.offset, 0, block.data);
   if (absl::IsUnavailable(read)) read = object_->FetchPatiently(range.offset, block.data);
   PENSTOCK_RETURN_IF_ERROR(read);
@@ -122,11 +122,11 @@ void ReadThrough::Note(const source::RemotePiece& piece) {
   if (!keep_ || piece.bytes > options_.largest_kept || HasPassed(piece.offset)) return;
   if (!noted_.empty() && piece.offset < noted_.back().end()) return;  // not behind the others
   noted_.push_back({.piece = piece, .data = {}});
-  for (const Block& block : held_) Collect(block);
+  for (const PassBlock& block : held_) Collect(block);
 }
 
 // Adds what the block has of the noted pieces, which lack what follows all earlier blocks.
-void ReadThrough::Collect(const Block& block) const {
+void ReadThrough::Collect(const PassBlock& block) const {
   for (Partial& partial : noted_) {
     const source::RemotePiece& piece = partial.piece;
     const uint64_t next = piece.offset + partial.data.size();

@@ -49,7 +49,7 @@ class ReadThrough final : public source::RemotePass {
   void Note(const source::RemotePiece& piece) override;
 
  private:
-  struct Block {
+  struct PassBlock {
     uint64_t offset = 0;
     std::vector<std::byte> data;
     uint64_t end() const { return offset + data.size(); }
@@ -66,7 +66,7 @@ class ReadThrough final : public source::RemotePass {
   void AskAhead(uint64_t offset, uint64_t end) const;
   void BeginAt(uint64_t offset) const;
   absl::Status TakeNext() const;
-  void Collect(const Block& block) const;
+  void Collect(const PassBlock& block) const;
   bool HasPassed(uint64_t offset) const;
   uint64_t most_ahead() const;
 
@@ -78,7 +78,7 @@ class ReadThrough final : public source::RemotePass {
   const Options options_;
   mutable uint64_t at_ = 0;                        // where the reader read last
   mutable uint64_t ahead_ = 0;                     // how far ahead is asked
-  mutable std::deque<Block> held_;                 // one behind the other
+  mutable std::deque<PassBlock> held_;             // one behind the other
   mutable std::deque<source::RemotePiece> asked_;  // that follow these
   mutable std::deque<Partial> noted_;              // pieces that have not passed by as a whole
   mutable uint64_t asked_to_ = 0;                  // the end of all
