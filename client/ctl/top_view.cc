@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/device_views.h"
+#include "client/ctl/store_view.h"
 #include "client/ctl/table.h"
 #include "common/base/units.h"
 
@@ -64,6 +65,7 @@ std::string Head(const v1::WatchStatusResponse& now, const v1::WatchStatusRespon
                     " batches/s   ", Count(python.raised()), " raised, ", Count(python.deaths()),
                     " deaths   ", base::FormatBytes(python.granted_bytes()), " of batches\n");
   }
+  if (status.has_stores()) absl::StrAppend(&text, "stores ", StoreLine(status.stores()), "\n");
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/ctl/device_views.h"
+#include "client/ctl/store_view.h"
 #include "client/ctl/table.h"
 #include "common/base/check.h"
 #include "common/base/units.h"
@@ -145,6 +146,7 @@ std::string Show(const v1::GetStatusResponse& status) {
     absl::StrAppend(&text, "  cut off   ", Plural(status.connections_cut_off(), "connection"),
                     " because of what they sent or did not read\n");
   absl::StrAppend(&text, "  pool      ", PoolLine(status.pool()), "\n");
+  if (status.has_stores()) absl::StrAppend(&text, "  stores    ", StoreLine(status.stores()), "\n");
   absl::StrAppend(&text, "  samples   ", Count(status.samples_decoded()), " decoded, ",
                   Count(status.quarantined()), " quarantined\n");
   if (status.gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(status));

@@ -14,6 +14,7 @@
 #include "server/app/config/config.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/operator/metrics_snapshot.h"
+#include "server/app/operator/store_facts.h"
 #include "server/app/options.h"
 #include "server/app/store_options.h"
 #include "server/app/version.h"
@@ -177,6 +178,11 @@ absl::Status Daemon::StartRunner() {
   if (KeepsRows(options_.config)) engine.kept_rows = kept_rows_;
   if (options_.config.cache().decoded_bytes() > 0) engine.kept_images = kept_images_;
   engine.row_keepers = engine.row_copiers.count;
+  if (stores_ != nullptr)
+    engine.store_flow = [this]() -> feed::StoreFlow {
+      const store::StoreRates rates = stores_->rates();
+      return {.bytes_per_second = rates.bytes_per_second, .under_way = rates.under_way};
+    };
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
   if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();
@@ -192,6 +198,7 @@ void Daemon::MakeService() {
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
   service.draining = [this](bool draining) { health_.SetDraining(draining); };
   service.indexers_forbidden_calls = [this] { return indexers_->forbidden_calls(); };
+  service.stores = [this] { return ReportStores(stores_.get()); };
   service.not_ready = [this] { return canary_.Reason(); };
   service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
@@ -231,6 +238,7 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
                          .checkpoints = *checkpoints_,
                          .kept_rows = *kept_rows_,
                          .kept_images = *kept_images_,
+                         .stores = stores_.get(),
                          .workers_are_sandboxed = sandbox_.filters_calls},
       rpc.max_connections, [this] { return ready(); }, started_);
   return absl::OkStatus();
@@ -269,7 +277,7 @@ Daemon::~Daemon() {
 
 void Daemon::Tick(base::TimePoint now) {
   service_->Tick(now);
-  if (stores_ != nullptr) stores_->Tick();
+  if (stores_ != nullptr) stores_->Tick(now);
   reloads_.AnswerAll();
   runner_->Post([this](feed::Engine& engine, base::TimePoint at) { canary_.Step(engine, at); });
   health_.SetReady(ready());

@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kLookEvery(50);  // whether the answer is st
 constexpr int kDeathMs = 2000;  // until a process that closed its socket is gone
 constexpr std::chrono::milliseconds kJudgeEvery(100);
 constexpr uint64_t kSmallestSample = 16;  // bytes of a file
+constexpr uint64_t kSmallestPlace = 16;   // bytes of a record, or of a member with its header
 // How often it may ask for the same bytes of a remote file, on average; and how many more.
 constexpr uint64_t kMostAskedTimes = 16, kMoreBytes = uint64_t{64} << 20;
 
@@ -99,6 +100,8 @@ absl::Status IndexerProcess::Begin(const Question& question, const source::ScanW
     file_bytes_ = question.file->bytes;
     may_ask_for_ = file_bytes_ * kMostAskedTimes + kMoreBytes;
     ask.is_remote = remote_ != nullptr ? 1 : 0;
+    ask.wants_places = remote_ != nullptr && watch.piece ? 1 : 0;
+    may_place_ = ask.wants_places != 0 ? file_bytes_ / kSmallestPlace : 0;
     if (remote_ == nullptr) fds.push_back(question.file->fd.get());
   }
   if (question.second != nullptr) {
@@ -163,6 +166,10 @@ absl::Status IndexerProcess::AwaitPiece() {
       PENSTOCK_RETURN_IF_ERROR(Count(tell.count));
       continue;
     }
+    if (tell.what == Tells::kPlace) {
+      PENSTOCK_RETURN_IF_ERROR(TakePlace(tell));
+      continue;
+    }
     if (tell.what == Tells::kWants) {
       PENSTOCK_RETURN_IF_ERROR(SendBytes(tell));
       continue;
@@ -181,6 +188,15 @@ absl::Status IndexerProcess::Count(uint64_t more) {
   if (more == 0 || more > may_find_) return Lie("more samples than the file can hold");
   may_find_ -= more;
   if (watch_->found) watch_->found(more);
+  return absl::OkStatus();
+}
+
+absl::Status IndexerProcess::TakePlace(const Tell& tell) {
+  if (may_place_ == 0 || tell.count == 0 || tell.offset > file_bytes_ ||
+      tell.count > file_bytes_ - tell.offset)
+    return Lie("a place that is not in the file");
+  --may_place_;
+  watch_->piece({.offset = tell.offset, .bytes = tell.count});
   return absl::OkStatus();
 }
 

@@ -89,6 +89,7 @@ class IndexerProcess final : public AnswerSource {
   absl::Status AwaitPiece();
   absl::StatusOr<Tell> AwaitTell();
   absl::Status Count(uint64_t more);
+  absl::Status TakePlace(const Tell& tell);
   absl::Status SendBytes(const Tell& wants);
   Patience::Look LookAt() const;
   absl::Status CheckPatience();
@@ -110,7 +111,7 @@ class IndexerProcess final : public AnswerSource {
   // Of the current question:
   uint64_t number_ = 0;
   std::string path_;
-  uint64_t may_find_ = 0;
+  uint64_t may_find_ = 0, may_place_ = 0;
   const source::ByteSource* remote_ = nullptr;  // null: the file was sent
   uint64_t file_bytes_ = 0, may_ask_for_ = 0;   // of a remote file
   const source::ScanWatch* watch_ = nullptr;

@@ -62,7 +62,7 @@ void AppendNumber(double value, std::string& out) {
 }
 
 void AppendSample(const std::string& name, const Sample& sample, std::string& out) {
-  out += name;
+  absl::StrAppend(&out, name, sample.suffix);
   const char* before = "{";
   for (const auto& [label, value] : sample.labels) {
     absl::StrAppend(&out, before, label, "=\"");
@@ -76,6 +76,18 @@ void AppendSample(const std::string& name, const Sample& sample, std::string& ou
   out += '\n';
 }
 
+absl::string_view NameOf(MetricType type) {
+  switch (type) {
+    case MetricType::kCounter:
+      return "counter";
+    case MetricType::kGauge:
+      return "gauge";
+    case MetricType::kHistogram:
+      return "histogram";
+  }
+  return "untyped";
+}
+
 }  // namespace
 
 std::string Format(const std::vector<Family>& families) {
@@ -84,8 +96,7 @@ std::string Format(const std::vector<Family>& families) {
     if (family.samples.empty()) continue;
     absl::StrAppend(&out, "# HELP ", family.name, " ");
     AppendText(family.help, Quotes::kPlain, out);
-    absl::StrAppend(&out, "\n# TYPE ", family.name,
-                    family.type == MetricType::kCounter ? " counter\n" : " gauge\n");
+    absl::StrAppend(&out, "\n# TYPE ", family.name, " ", NameOf(family.type), "\n");
     for (const Sample& sample : family.samples) AppendSample(family.name, sample, out);
   }
   return out;

@@ -8,13 +8,14 @@
 
 namespace penstock::status {
 
-enum class MetricType { kCounter, kGauge };
+enum class MetricType { kCounter, kGauge, kHistogram };
 
 using Label = std::pair<std::string, std::string>;  // name, value
 
 struct Sample {
   std::vector<Label> labels;
   double value = 0;
+  std::string suffix = {};  // of the family's name: _bucket, _sum, _count of histograms
 };
 
 struct Family {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/status/families.h"
+#include "server/status/metric_groups.h"
 
 namespace penstock::status {
 namespace {
@@ -69,36 +70,6 @@ void Checkpoints(const CheckpointFacts& kept, Families& out) {
               static_cast<double>(kept.found));
   out.Counter("checkpoints_refused_total", "Checkpoints not kept, because memory was full.",
               static_cast<double>(kept.refused));
-}
-
-void KeptRows(const KeptRowsFacts& kept, Families& out) {
-  out.Gauge("kept_row_bytes", "Memory in use for kept rows.", static_cast<double>(kept.bytes));
-  out.Gauge("kept_row_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
-  out.Gauge("kept_row_folder_bytes", "Bytes of kept rows in cache.folder.",
-            static_cast<double>(kept.folder_bytes));
-  out.Gauge("kept_row_folder_max_bytes", "Limit of those bytes.",
-            static_cast<double>(kept.folder_max_bytes));
-  out.Counter("kept_rows_served_total", "Rows copied from kept ones instead of decoded.",
-              static_cast<double>(kept.served));
-  out.Counter("kept_rows_refused_total",
-              "Rows that could be used again but were not kept: no room, or no time.",
-              static_cast<double>(kept.refused));
-  out.Counter("kept_rows_wrong_total",
-              "Kept rows that were wrong or could not be read; decoded again.",
-              static_cast<double>(kept.wrong));
-}
-
-void KeptImages(const KeptRowsFacts& kept, Families& out) {
-  out.Gauge("kept_image_bytes", "Memory in use for decoded images (cache.decoded).",
-            static_cast<double>(kept.bytes));
-  out.Gauge("kept_image_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
-  out.Counter("kept_images_served_total", "Images copied from kept ones instead of decoded.",
-              static_cast<double>(kept.served));
-  out.Counter("kept_images_refused_total",
-              "Images decoded as a whole but not kept: no room, or cheap to decode.",
-              static_cast<double>(kept.refused));
-  out.Counter("kept_images_wrong_total", "Kept images that were wrong; decoded again.",
-              static_cast<double>(kept.wrong));
 }
 
 void Pool(const Snapshot& snapshot, Families& out) {
@@ -377,6 +348,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
   Checkpoints(facts.checkpoints, out);
   KeptRows(facts.kept_rows, out);
   KeptImages(facts.kept_images, out);
+  if (facts.stores) Stores(*facts.stores, out);
   Workers(facts, out);
   if (snapshot != nullptr) {
     Sessions(*snapshot, out);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,6 +124,26 @@ struct KeptRowsFacts {
   uint64_t served = 0, refused = 0, wrong = 0;
 };
 
+// Reading from object stores, since the start.
+inline constexpr std::array<absl::string_view, 4> kStoreRetries = {"slow_down", "server",
+                                                                   "connection", "answer"};
+struct StoreFacts {
+  uint64_t requests = 0, bytes = 0, under_way = 0, window = 0, waiting = 0, halvings = 0;
+  std::array<uint64_t, kStoreRetries.size()> retries = {};  // by reason
+  uint64_t hedges = 0, hedges_first = 0;
+  uint64_t joined = 0, parts = 0;
+  uint64_t expected = 0, found = 0, refused = 0;
+  uint64_t held_bytes = 0, held_max_bytes = 0;
+  // Answers that took at most so many seconds, ascending; all of them, and the sum of their times.
+  std::vector<std::pair<double, uint64_t>> answers_within = {};
+  uint64_t answers = 0;
+  double answer_seconds = 0;
+  bool has_cache = false;
+  uint64_t cache_bytes = 0, cache_max_bytes = 0;
+  uint64_t cache_found = 0, cache_kept = 0, cache_refused = 0, cache_damaged = 0, cache_removed = 0,
+           cache_failed = 0;
+};
+
 // What any thread can tell, even while the runner is stuck.
 struct Facts {
   std::string version = {};
@@ -136,7 +157,8 @@ struct Facts {
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   CheckpointFacts checkpoints = {};
   KeptRowsFacts kept_rows = {}, kept_images = {};
-  base::Duration since_last_pass{};  // time since the runner's last loop
+  std::optional<StoreFacts> stores = {};  // not set: the daemon reads no stores
+  base::Duration since_last_pass{};       // time since the runner's last loop
   ProcessFacts process = {};
   // By method and reason, and by method; bounded by the number of methods.
   std::map<std::pair<std::string, std::string>, uint64_t> refused = {};

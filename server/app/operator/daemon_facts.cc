@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/shm/doorway_wire.h"
+#include "server/app/operator/store_facts.h"
 #include "server/app/version.h"
 #include "server/status/process_facts.h"
 
@@ -48,6 +49,8 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
                           .served = images.served,
                           .refused = images.refused,
                           .wrong = images.wrong},
+          .stores = parts_.stores == nullptr ? std::optional<status::StoreFacts>()
+                                             : ToStoreFacts(parts_.stores->counts()),
           .since_last_pass = now - std::max(vitals.ticked, started_),
           .process = status::ReadProcessFacts(),
           .refused = std::move(audited.refused),

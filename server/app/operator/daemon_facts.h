@@ -16,6 +16,7 @@
 #include "server/kept/row_store.h"
 #include "server/rpc/server.h"
 #include "server/status/snapshot.h"
+#include "server/store/files/store_files.h"
 
 namespace penstock::app {
 
@@ -29,6 +30,7 @@ class DaemonFacts {
     const checkpoints::CheckpointStore& checkpoints;
     const kept::KeptRowStore& kept_rows;
     const kept::KeptRowStore& kept_images;
+    const store::StoreFiles* stores = nullptr;  // null: URLs are refused
     bool workers_are_sandboxed = true;
   };
   // `is_ready`: a canary batch came through.

@@ -180,6 +180,8 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
     response.set_reason(viewer.is_operator ? why : "it is not ready; its operator sees why");
   }
   response.set_forbidden_calls(response.forbidden_calls() + options_.indexers_forbidden_calls());
+  if (auto stores = options_.stores(); stores && viewer.is_operator)
+    *response.mutable_stores() = *std::move(stores);
   response.set_private_daemon(options_.private_daemon);
   response.set_sandbox(options_.sandbox);
   response.set_connections_cut_off(options_.cut_off());

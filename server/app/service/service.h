@@ -35,6 +35,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     std::function<void(bool)> draining = [](bool) {};
     // Indexers that their sandbox killed so far; any thread.
     std::function<uint64_t()> indexers_forbidden_calls = [] { return 0; };
+    // Reading from object stores; not set: there was none.
+    std::function<std::optional<v1::StoreStatus>()> stores = [] { return std::nullopt; };
     std::function<std::string()> not_ready = [] { return ""; };  // the reason; any thread
     // Number of connections so far; any thread.
     std::function<uint64_t()> cut_off = [] { return 0; };

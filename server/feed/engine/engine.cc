@@ -315,6 +315,7 @@ EngineViews Engine::views() const {
                       .worker_count = worker_count_,
                       .hosts = hosts_,
                       .made = python_filler_.batches(),
+                      .store_flow = options_.store_flow,
                       .cores = options_.cores,
                       .max_sessions = opener_.admission().max_sessions,
                       .status = status(),

@@ -35,6 +35,7 @@
 #include "server/feed/sessions/admission.h"
 #include "server/feed/sessions/open_request.h"
 #include "server/feed/sessions/session_table.h"
+#include "server/feed/stats/verdict.h"
 #include "server/kept/row_keepers.h"
 #include "server/kept/row_store.h"
 #include "server/pool/pool.h"
@@ -60,6 +61,8 @@ class Engine {
     std::shared_ptr<kept::KeptRowStore> kept_images = {};            // decoded; the same
     uint32_t row_keepers = 1;                                        // threads, if rows are kept
     uint32_t cores = 0;  // of the machine, only for words; 0: not known
+    // How fast object stores are read. Called on the runner's thread; must not block.
+    std::function<StoreFlow()> store_flow = [] { return StoreFlow{}; };
     // Closes the connection of a host or a Python worker. Called on the runner's thread; must not
     // block.
     std::function<void(uint64_t peer)> close_peer = [](uint64_t) {};

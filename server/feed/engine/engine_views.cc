@@ -165,8 +165,11 @@ void EngineViews::AddPython(const Feed& feed, base::TimePoint now,
 FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   auto stall = of_.dispatch.StallOf(feed, of_.now);
   if (stall && !AnyWaitsForItsSource(feed)) stall.reset();
-  if (ToFillPath(feed.spec) != FillPath::kPython)
-    return of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
+  if (ToFillPath(feed.spec) != FillPath::kPython) {
+    FlowFigures figures = of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
+    if (feed.dataset->dataset->is_remote()) figures.store = of_.store_flow();
+    return figures;
+  }
   const pyworkers::DatasetSupply* supply = SupplyOf(feed);
   FlowFigures figures =
       of_.statistics.ToFigures(feed, supply == nullptr ? 0 : supply->workers(), stall, of_.now);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "server/feed/fill/made_batches.h"
 #include "server/feed/fill/row_dispatch.h"
 #include "server/feed/sessions/session_table.h"
+#include "server/feed/stats/verdict.h"
 #include "server/feed/stats/views.h"
 #include "server/pool/pool.h"
 #include "server/pyworkers/hosts.h"
@@ -44,6 +46,7 @@ struct Viewed {
   const WorkerCount& worker_count;
   const pyworkers::Hosts& hosts;
   const MadeBatches& made;
+  const std::function<StoreFlow()>& store_flow;
   uint32_t cores = 0;  // of the machine; 0: not known
   uint32_t max_sessions = 0;
   absl::Status status;    // not OK: why nothing is delivered any more

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/base/pace.h"
 
 namespace penstock::feed {
@@ -84,6 +85,19 @@ FlowVerdict Reading(const FlowFigures& figures) {
                        "in parallel")};
 }
 
+// "3.1 GB/s"
+std::string Rate(double bytes_per_second) {
+  if (bytes_per_second >= 1e9) return absl::StrFormat("%.1f GB/s", bytes_per_second / 1e9);
+  return absl::StrFormat("%.1f MB/s", bytes_per_second / 1e6);
+}
+
+FlowVerdict Store(const StoreFlow& store) {
+  const auto requests = static_cast<uint64_t>(std::lround(store.under_way));
+  return {Bottleneck::kStore, 0,
+          absl::StrCat("the store is the bottleneck: ", Rate(store.bytes_per_second), ", ",
+                       requests, requests == 1 ? " request" : " requests", " under way")};
+}
+
 FlowVerdict Carrying(const FlowFigures& figures) {
   return {Bottleneck::kReading, 0,
           absl::StrCat("reading is the bottleneck: the threads that copy stored rows are ",
@@ -118,10 +132,13 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          " of the time that trainers slept; a greater device depth hides short "
                          "waits")};
   if (figures.fill_path == FillPath::kPython) return Making(figures);
-  if (figures.fill_path == FillPath::kRowCopiers)
-    return figures.readers_busy >= base::kBusy ? Carrying(figures) : Window();
+  if (figures.fill_path == FillPath::kRowCopiers) {
+    if (figures.readers_busy < base::kBusy) return Window();
+    return figures.store ? Store(*figures.store) : Carrying(figures);
+  }
   if (std::max(figures.workers_busy, figures.readers_busy) < base::kBusy) return Window();
-  return figures.workers_busy >= figures.readers_busy ? Decoding(figures) : Reading(figures);
+  if (figures.workers_busy >= figures.readers_busy) return Decoding(figures);
+  return figures.store ? Store(*figures.store) : Reading(figures);
 }
 
 }  // namespace penstock::feed

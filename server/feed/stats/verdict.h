@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -17,6 +18,12 @@ struct MakingFigures {
   double occupancy = 0;  // ready fraction of the sessions' windows
 };
 
+// Of datasets in object stores: how fast the daemon reads these, mean of the last seconds.
+struct StoreFlow {
+  double bytes_per_second = 0;
+  double under_way = 0;  // requests
+};
+
 struct FlowFigures {
   bool has_data = false;  // observed long enough, and batches were taken
   FillPath fill_path = FillPath::kWorkers;
@@ -27,6 +34,7 @@ struct FlowFigures {
   double workers_busy = 0;  // 0 … 1, of those workers
   double readers_busy = 0;  // 0 … 1: the workers' readers, or the row copiers
   MakingFigures making = {};
+  std::optional<StoreFlow> store = {};  // not set: the dataset's files are local
   base::Duration stalled{};  // how long its source has not answered; 0: no session waits for it
   std::string stalled_reason = {};  // what was being read
 };
@@ -38,6 +46,7 @@ enum class Bottleneck {
   kMaking,  // by Python workers
   kReading,
   kSource,
+  kStore,
   kCopying,
   kWindow,  // nobody is busy, but batches come too late
 };

@@ -61,4 +61,10 @@ void Answer::Found(uint64_t more) const {
   (void)posix::Send(line_.socket, std::as_bytes(std::span(&tell, 1)), {});
 }
 
+void Answer::Place(uint64_t offset, uint64_t bytes) const {
+  // If the daemon is gone, the next thing that must reach it says so.
+  line_.Say({.what = Tells::kPlace, .number = number_, .count = bytes, .offset = offset})
+      .IgnoreError();
+}
+
 }  // namespace penstock::indexer

@@ -34,6 +34,8 @@ class Answer final : public AnswerSink {
   absl::Status End();
   // Reports that `more` samples were found. Never waits.
   void Found(uint64_t more) const;
+  // Reports where a member or a record lies. Waits while the daemon has not read earlier messages.
+  void Place(uint64_t offset, uint64_t bytes) const;
 
  private:
   absl::Status HandOver();

@@ -139,7 +139,11 @@ source::ForeignFile Questions::Second(const Asked& asked) const {
 }
 
 absl::Status Questions::AnswerScan(const Asked& asked, Answer& answer) {
-  const source::ScanWatch watch = {.found = [&](uint64_t more) { answer.Found(more); }};
+  source::ScanWatch watch = {.found = [&](uint64_t more) { answer.Found(more); }};
+  if (asked.ask.wants_places != 0)
+    watch.piece = [&](const source::RemotePiece& piece) {
+      answer.Place(piece.offset, piece.bytes);
+    };
   const source::ForeignFile second = Second(asked);
   return PutResult(
       answer,

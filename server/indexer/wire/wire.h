@@ -78,15 +78,18 @@ struct Ask {
   uint32_t has_second = 0;  // whether there is an index beside the shard
   // 1: the file is remote. No descriptor is sent, and the indexer asks for its bytes (kWants).
   uint32_t is_remote = 0;
+  uint32_t wants_places = 0;  // 1: the daemon wants kPlace of each member or record
+  uint32_t reserved = 0;
   uint32_t text_bytes[kTexts] = {};
 };
-static_assert(std::is_trivially_copyable_v<Ask> && sizeof(Ask) == 80);
+static_assert(std::is_trivially_copyable_v<Ask> && sizeof(Ask) == 88);
 
 enum class Tells : uint32_t {
   kFound = 1,      // `count` more samples were found
   kPiece = 2,      // the window's first `count` bytes are the answer's next ones
   kLastPiece = 3,  // and its last
-  kWants = 4       // `count` bytes of the remote file from `offset` on, at most kMostBytesSent
+  kWants = 4,      // `count` bytes of the remote file from `offset` on, at most kMostBytesSent
+  kPlace = 5       // a member or a record was found at `offset`, of `count` bytes
 };
 
 struct Tell {

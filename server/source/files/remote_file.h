@@ -19,6 +19,16 @@ struct RemotePiece {
   uint64_t offset = 0, bytes = 0;
 };
 
+// Reads a file once, from its beginning to its end and with gaps, as an indexer does: a few bytes
+// at a time, each place behind the one before. **Thread safety**: one thread. **Ownership**: of the
+// reader; the file outlives it.
+class RemotePass : public ByteSource {
+ public:
+  // Names a piece that ReadPiece will read later. It lies behind what was read before. What passes
+  // by of it is kept where the file keeps pieces.
+  virtual void Note(const RemotePiece& piece) = 0;
+};
+
 // One file, in the version that it had when it was found. Another version is never read: then Read
 // and ReadPiece fail with DataLoss.
 // **Thread safety**: any thread. Reading waits for the network.
@@ -37,6 +47,8 @@ class RemoteFile : public ByteSource {
                                  std::span<std::byte> into) const = 0;
   // Says that the piece will be read soon. Never waits.
   virtual void Expect(const RemotePiece&) const {}
+  // Begins a pass through the file. Null: Read is as good.
+  virtual std::unique_ptr<RemotePass> BeginPass() const { return nullptr; }
 };
 
 // Finds files by their URLs. **Thread safety**: any thread.

@@ -30,6 +30,7 @@
 #include "server/source/cifar/cifar_pickle.h"
 #include "server/source/files/byte_source.h"
 #include "server/source/files/read_exactly.h"
+#include "server/source/files/remote_file.h"
 #include "server/source/lists/list_spec.h"
 #include "server/source/lists/scanned_list.h"
 #include "server/source/shards/shard_manifest_builder.h"
@@ -52,10 +53,13 @@ struct ForeignFile {
   }
 };
 
-// Follows a scan. Both may be empty; they are called on the scanning thread.
+// Follows a scan. Each may be empty; they are called on the scanning thread.
 struct ScanWatch {
   std::function<void(uint64_t more)> found = {};  // `more` samples were found
-  std::function<bool()> cancelled = {};           // true ends the scan with Cancelled
+  // A member or a record was found in a shard, behind the earlier ones. Whoever is told believes
+  // nothing of it: it need not lie within the file.
+  std::function<void(const RemotePiece& piece)> piece = {};
+  std::function<bool()> cancelled = {};  // true ends the scan with Cancelled
 };
 
 // Names of a sample's image and label among a tar shard's members, as in ShardsSpec.

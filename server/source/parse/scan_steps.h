@@ -1,4 +1,4 @@
-// Reports found samples to a ScanWatch, a few thousand at a time.
+// Reports found samples to a ScanWatch, a few thousand at a time, and pieces one by one.
 // **Thread safety**: one thread.
 #pragma once
 
@@ -23,6 +23,10 @@ class ScanSteps {
     if (watch_.cancelled && watch_.cancelled())
       return absl::CancelledError("indexing was cancelled");
     return absl::OkStatus();
+  }
+  // A piece with at least one byte was found.
+  void Note(const RemotePiece& piece) const {
+    if (watch_.piece && piece.bytes > 0) watch_.piece(piece);
   }
 
  private:

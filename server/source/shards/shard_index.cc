@@ -1,6 +1,7 @@
 #include "server/source/shards/shard_index.h"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -28,9 +29,16 @@ absl::StatusOr<ScannedShard> ScanOne(const TreeFile& shard, const ScanShard& sca
   PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard.StateOf(file));
   WaitForTick(state.ctime_ns);
   PENSTOCK_ASSIGN_OR_RETURN(state, shard.StateOf(file));
-  const ForeignFile opened = {
+  const std::unique_ptr<RemotePass> pass =
+      shard.remote != nullptr ? shard.remote->BeginPass() : nullptr;
+  ForeignFile opened = {
       .fd = file, .path = shard.path(), .bytes = state.bytes, .remote = shard.remote.get()};
-  PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, scan(opened, shard, watch));
+  ScanWatch watching = watch;
+  if (pass != nullptr) {
+    opened.remote = pass.get();
+    watching.piece = [&](const RemotePiece& piece) { pass->Note(piece); };
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, scan(opened, shard, watching));
   PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard.StateOf(file));
   if (after != state)
     return absl::AbortedError(absl::StrCat(

@@ -91,6 +91,8 @@ class TarScanner {
     const uint64_t before = samples.samples();
     PENSTOCK_ASSIGN_OR_RETURN(const WdsSamples::Added added, samples.Add(member));
     PENSTOCK_RETURN_IF_ERROR(steps_.Add(samples.samples() - before));
+    if (added == WdsSamples::Added::kMember || added == WdsSamples::Added::kArray)
+      steps_.Note({.offset = member.offset, .bytes = member.bytes});
     if (added == WdsSamples::Added::kArray) {
       PENSTOCK_ASSIGN_OR_RETURN(const ArrayMember found, ReadNpyMember(member, window));
       samples.SetArray(found);

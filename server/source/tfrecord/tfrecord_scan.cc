@@ -74,6 +74,7 @@ class RecordScanner {
                               ParseRecordHeader(header, {path_, at, file_bytes}));
     if (bytes >= std::numeric_limits<uint32_t>::max())
       return Wrong(at, absl::StrCat("a record has ", bytes, " bytes; the limit is 4 GiB"));
+    steps_.Note({.offset = at + kRecordHeader, .bytes = bytes});
     ExampleInFile example(window, at + kRecordHeader, bytes);
     const absl::Status added = Add(example, {.place = at, .bytes = static_cast<uint32_t>(bytes)});
     if (absl::IsInvalidArgument(added)) return Wrong(at, added.message());

@@ -53,9 +53,7 @@ absl::StatusOr<Curl> LoadFrom(const char* name) {
   symbols.Read("curl_multi_setopt", curl.multi_setopt);
   symbols.Read("curl_multi_add_handle", curl.multi_add_handle);
   symbols.Read("curl_multi_remove_handle", curl.multi_remove_handle);
-  symbols.Read("curl_multi_perform", curl.multi_perform);
-  symbols.Read("curl_multi_poll", curl.multi_poll);
-  symbols.Read("curl_multi_wakeup", curl.multi_wakeup);
+  symbols.Read("curl_multi_socket_action", curl.multi_socket_action);
   symbols.Read("curl_multi_info_read", curl.multi_info_read);
   if (symbols.missing() != nullptr) return Missing(absl::StrCat("it has no ", symbols.missing()));
   const curl_version_info_data* const version = version_info(CURLVERSION_NOW);

@@ -1,7 +1,6 @@
 #include "server/store/client/object_store.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@ namespace {
 
 constexpr size_t kMostRegions = 10'000;
 constexpr size_t kMostKeys = 1'000'000;
+constexpr uint64_t kSlowestBytesPerUs = 1;  // 1 MB/s, in addition to a request's deadline
 
 }  // namespace
 
@@ -77,16 +77,14 @@ std::string ObjectStore::EndpointOf(const Address& address) const {
 }
 
 TransferRequest ObjectStore::FillingRequest(const Address& address, const StoreAccess& access,
-                                            const ObjectVersion& version, uint64_t offset,
-                                            std::span<std::byte> into) {
+                                            const ObjectVersion& version,
+                                            const std::vector<ObjectPart>& parts) {
+  const uint64_t begin = parts.front().offset, end = parts.back().offset + parts.back().into.size();
   TransferRequest request =
-      ToReadRequest(address, access, version, {.offset = offset, .bytes = into.size()});
-  request.sink = [rest = into](std::span<const std::byte> bytes) mutable {
-    if (bytes.size() > rest.size()) return false;
-    std::memcpy(rest.data(), bytes.data(), bytes.size());
-    rest = rest.subspan(bytes.size());
-    return true;
-  };
+      ToReadRequest(address, access, version, {.offset = begin, .bytes = end - begin});
+  for (const ObjectPart& part : parts)
+    request.parts.push_back({.from = part.offset - begin, .into = part.into});
+  request.deadline += std::chrono::microseconds((end - begin) / kSlowestBytesPerUs);
   return request;
 }
 
@@ -94,15 +92,20 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
                                uint64_t offset, std::span<std::byte> into, Tries tries) {
   PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
   const TransferAnswer answer = Perform(address, tries, [&](const StoreAccess& access) {
-    return FillingRequest(address, access, version, offset, into);
+    return FillingRequest(address, access, version, {{.offset = offset, .into = into}});
   });
   PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
   return CheckVersion(answer, version, address);
 }
 
-void ObjectStore::StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
-                            std::span<std::byte> into, Done done) {
-  PENSTOCK_CHECK(!into.empty() && offset <= version.bytes && into.size() <= version.bytes - offset);
+void ObjectStore::StartRead(const Address& address, const ObjectVersion& version,
+                            const std::vector<ObjectPart>& parts, Done done) {
+  uint64_t end = 0;
+  for (const ObjectPart& part : parts) {
+    PENSTOCK_CHECK(!part.into.empty() && part.offset >= end && part.offset <= version.bytes &&
+                   part.into.size() <= version.bytes - part.offset);
+    end = part.offset + part.into.size();
+  }
   absl::StatusOr<Way> way = WayTo(address);
   if (!way.ok()) return done(way.status());
   if (way->keys != nullptr) {
@@ -110,7 +113,7 @@ void ObjectStore::StartRead(const Address& address, const ObjectVersion& version
     if (!keys) return done(absl::UnavailableError("the keys are being renewed"));
     way->access.credentials = *keys;
   }
-  TransferRequest request = FillingRequest(address, way->access, version, offset, into);
+  TransferRequest request = FillingRequest(address, way->access, version, parts);
   transfers_.Start(std::move(request), [this, &address, &version, way = *std::move(way),
                                         done = std::move(done)](const TransferAnswer& answer) {
     if (LearnsRegion(address, way.access, answer))
@@ -118,8 +121,19 @@ void ObjectStore::StartRead(const Address& address, const ObjectVersion& version
     if (MayHaveEndedKeys(answer) && way.keys != nullptr && way.keys->CanRenew())
       return done(absl::UnavailableError("the keys may have ended"));
     const absl::Status status = ToStatus(answer, address);
+    if (absl::IsUnavailable(status)) CountRetry(answer);
     done(status.ok() ? CheckVersion(answer, version, address) : status);
   });
+}
+
+RetryCounts ObjectStore::retries() const {
+  const base::MutexLock lock(mutex_);
+  return retries_;
+}
+
+void ObjectStore::CountRetry(const TransferAnswer& answer) {
+  const base::MutexLock lock(mutex_);
+  ++retries_[static_cast<size_t>(FindRetryReason(answer))];
 }
 
 template <typename Make>
@@ -146,7 +160,7 @@ TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const M
       continue;
     }
     if (tried >= most || !absl::IsUnavailable(ToStatus(answer, address))) return answer;
-    ++retries_;
+    CountRetry(answer);
     Pause(back_off.Next(), answer);
   }
 }

@@ -2,7 +2,6 @@
 // **Thread safety**: any thread. Calls wait for the network.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,7 +14,9 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/store/address/address.h"
+#include "server/store/client/object_part.h"
 #include "server/store/client/places.h"
+#include "server/store/client/retry_reason.h"
 #include "server/store/client/store_request.h"
 #include "server/store/client/transfers.h"
 
@@ -59,12 +60,13 @@ class ObjectStore {
 
   // Begins a read that is sent once, and returns. `done` is called once, as in Transfers, with the
   // errors of Read; Unavailable: try again by Read. **Requires**: as Read; address, version and
-  // memory stay until then.
+  // memory stay until then. `parts`: of the object, each behind the one before; what lies between
+  // them is read, and dropped.
   using Done = std::function<void(const absl::Status&)>;
-  void StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
-                 std::span<std::byte> into, Done done);
+  void StartRead(const Address& address, const ObjectVersion& version,
+                 const std::vector<ObjectPart>& parts, Done done);
 
-  uint64_t retries() const { return retries_.load(); }
+  RetryCounts retries() const;
 
  private:
   // How to reach one object.
@@ -72,10 +74,11 @@ class ObjectStore {
     StoreAccess access = {};             // with the keys to sign with
     std::shared_ptr<KeyRing> keys = {};  // null: they do not change
   };
-  // What fills `into` with an answer's bytes, as `filled` counts.
+  // What fills the parts with an answer's bytes.
   static TransferRequest FillingRequest(const Address& address, const StoreAccess& access,
-                                        const ObjectVersion& version, uint64_t offset,
-                                        std::span<std::byte> into);
+                                        const ObjectVersion& version,
+                                        const std::vector<ObjectPart>& parts);
+  void CountRetry(const TransferAnswer& answer);
   // Sends what `make` makes for the access to the bucket, until it need not be tried again. If the
   // store refuses the keys, they are renewed, once.
   template <typename Make>
@@ -90,8 +93,8 @@ class ObjectStore {
 
   Transfers& transfers_;
   const Options options_;
-  std::atomic<uint64_t> retries_{0};
   mutable base::Mutex mutex_;
+  RetryCounts retries_ PENSTOCK_GUARDED_BY(mutex_);
   std::shared_ptr<const StorePlaces> places_ PENSTOCK_GUARDED_BY(mutex_);   // shared by requests
   std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
 };

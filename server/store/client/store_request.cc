@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "server/store/address/amazon.h"
+#include "server/store/client/retry_reason.h"
+#include "server/store/client/slow_down.h"
 
 namespace penstock::store {
 namespace {
@@ -176,8 +178,12 @@ absl::Status ToStatus(const TransferAnswer& answer, const Address& address) {
   const std::string object = absl::StrCat("'", ToText(address), "'");
   if (!answer.status.ok()) return base::Annotate(answer.status, object);
   if (answer.ok()) return absl::OkStatus();
-  if (IsToBeTriedAgain(answer))
-    return absl::UnavailableError(absl::StrCat(object, ": the store answered ", Words(answer)));
+  if (IsToBeTriedAgain(answer)) {
+    absl::Status status =
+        absl::UnavailableError(absl::StrCat(object, ": the store answered ", Words(answer)));
+    if (FindRetryReason(answer) == RetryReason::kSlowDown) MarkSlowDown(status);
+    return status;
+  }
   switch (answer.code) {
     case 404:
       return absl::NotFoundError(absl::StrCat(object, " is not there (", Words(answer), ")"));

@@ -58,7 +58,8 @@ absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Addr
 absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& version,
                           const Address& address);
 // What an answer means, with the object's URL. Ok if it is a success. **Errors**: Unavailable: try
-// again; NotFound; PermissionDenied; DataLoss: another version, or no such range.
+// again, AsksToSlowDown (slow_down.h): more slowly; NotFound; PermissionDenied; DataLoss: another
+// version, or no such range.
 absl::Status ToStatus(const TransferAnswer& answer, const Address& address);
 // Whether the store may have refused the request because its keys have ended, or are no more valid.
 // An answer to HEAD has no words, so any refusal counts there.

@@ -23,6 +23,12 @@ struct TransferRange {
   uint64_t offset = 0, bytes = 0;  // at least one byte
 };
 
+// Memory for a part of an answer's body.
+struct TransferPart {
+  uint64_t from = 0;  // where in the body it begins
+  std::span<std::byte> into = {};
+};
+
 struct TransferRequest {
   enum class Method { kGet, kHead, kPut, kPost };
   Method method = Method::kGet;
@@ -37,8 +43,13 @@ struct TransferRequest {
   bool is_direct = false;    // never through a proxy, and with little time to connect
   // Follows at most five redirects, none from https to http. **Requires**: it is not signed.
   bool follows_redirects = false;
-  // Takes the bytes of a successful answer as they arrive, on the thread of the transfers. False
-  // ends the transfer. Not set: they are collected in TransferAnswer::body, at most `most_body`.
+  // The memory that takes the bytes of a successful answer to a range, in the order of its bytes;
+  // those between the parts are dropped. It is not written to any more once the transfer has ended.
+  // If the store takes unusually long, the request is sent once more, and the answer that is
+  // complete first counts.
+  std::vector<TransferPart> parts = {};
+  // Takes the bytes instead as they arrive, on the thread of the transfers. False ends the
+  // transfer. Neither: they are collected in TransferAnswer::body, at most `most_body`.
   std::function<bool(std::span<const std::byte>)> sink = {};
   uint64_t most_body = 1 << 20;
   base::Duration deadline = std::chrono::seconds(60);  // of the whole transfer

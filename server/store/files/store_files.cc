@@ -1,6 +1,7 @@
 #include "server/store/files/store_files.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "server/store/cache/cache_folder.h"
 #include "server/store/client/object_store.h"
 #include "server/store/files/key_rings.h"
+#include "server/store/files/read_through.h"
 
 namespace penstock::store {
 namespace {
@@ -43,11 +45,15 @@ uint64_t HashOf(const Address& address, const ObjectVersion& version,
 struct StoreFiles::Store {
   Store(const Curl& curl, const StoreSettings& settings, std::unique_ptr<CacheFolder> folder,
         const Pieces::Options& options)
-      : cache(std::move(folder)),
+      : most_held_bytes(options.most_bytes),
+        most_cache_bytes(settings.cache_bytes),
+        cache(std::move(folder)),
         transfers(curl, settings.transfers),
         rings([this](TransferRequest request) { return transfers.Perform(std::move(request)); }),
         objects(transfers, {.places = rings.PlacesFor(settings.places)}),
-        pieces(options) {}
+        pieces(WithSoon(options)) {
+    passes.most_ahead = options.most_bytes / 2;
+  }
   ~Store() { Stop(); }
 
   void Stop() {
@@ -55,11 +61,31 @@ struct StoreFiles::Store {
     transfers.Stop();
   }
 
+  // Pieces that are expected one after another begin together.
+  Pieces::Options WithSoon(Pieces::Options options) {
+    options.soon = [this](std::function<void()> begin) { transfers.Post(std::move(begin)); };
+    return options;
+  }
+
+  StoreCounts counts() const {
+    return {.transfers = transfers.counts(),
+            .retries = objects.retries(),
+            .pieces = pieces.counts(),
+            .most_held_bytes = most_held_bytes,
+            .has_cache = cache != nullptr,
+            .cache = cache != nullptr ? cache->counts() : CacheFolder::Counts{},
+            .most_cache_bytes = most_cache_bytes,
+            .no_mirrors = no_mirrors.load()};
+  }
+
+  const uint64_t most_held_bytes, most_cache_bytes;
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
+  std::atomic<uint64_t> no_mirrors = 0;      // files that the cache could not take
   Transfers transfers;
   KeyRings rings;
   ObjectStore objects;
   Pieces pieces;
+  ReadThrough::Shared passes;
 };
 
 class StoreFiles::File final : public source::RemoteFile {
@@ -76,6 +102,7 @@ class StoreFiles::File final : public source::RemoteFile {
     const std::string endpoint = store_->objects.EndpointOf(address);
     const auto hash = [&](uint64_t salt) { return HashOf(address, version, endpoint, salt); };
     mirror_ = store_->cache->OpenMirror({hash(kStamp), hash(kSecond)}, version.bytes);
+    if (mirror_ == nullptr) ++store_->no_mirrors;
   }
 
   std::string path() const override { return path_; }
@@ -105,6 +132,16 @@ class StoreFiles::File final : public source::RemoteFile {
     store_->pieces.Expect(object_, piece.offset, piece.bytes);
   }
 
+  std::unique_ptr<source::RemotePass> BeginPass() const override {
+    ReadThrough::Keep keep;
+    if (mirror_ != nullptr)
+      keep = [this](uint64_t offset, std::span<const std::byte> piece) {
+        mirror_->Keep(offset, piece);
+      };
+    return std::make_unique<ReadThrough>(store_->pieces, store_->passes, object_, state_.bytes,
+                                         std::move(keep), ReadThrough::Options{});
+  }
+
  private:
   static constexpr uint64_t kStamp = 0, kSecond = 1;  // salts
 
@@ -123,11 +160,15 @@ class StoreFiles::File final : public source::RemoteFile {
     absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into);
     }
-    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into, ObjectStore::Tries::kLong);
     }
     void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
-      objects_.StartRead(address_, version_, offset, into, std::move(done));
+      StartParts({{.offset = offset, .into = into}}, std::move(done));
+    }
+    bool is_joinable() const override { return true; }
+    void StartParts(const std::vector<ObjectPart>& parts, Done done) const override {
+      objects_.StartRead(address_, version_, parts, std::move(done));
     }
 
    private:
@@ -175,9 +216,21 @@ absl::StatusOr<StoreSettings> StoreFiles::Settings() {
   return options_.settings();
 }
 
-void StoreFiles::Tick() {
+void StoreFiles::Tick(base::TimePoint now) {
   const base::MutexLock lock(mutex_);
-  if (store_ != nullptr) store_->pieces.LetGo(kUnreadForLong);
+  if (store_ == nullptr) return;
+  store_->pieces.LetGo(kUnreadForLong);
+  watch_.Look(store_->counts(), now);
+}
+
+StoreCounts StoreFiles::counts() const {
+  const base::MutexLock lock(mutex_);
+  return store_ != nullptr ? store_->counts() : StoreCounts{};
+}
+
+StoreRates StoreFiles::rates() const {
+  const base::MutexLock lock(mutex_);
+  return watch_.rates();
 }
 
 absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {

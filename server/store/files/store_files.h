@@ -5,10 +5,13 @@
 #include <memory>
 #include <optional>
 
+#include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "server/source/files/remote_file.h"
 #include "server/store/files/pieces.h"
 #include "server/store/files/settings.h"
+#include "server/store/files/store_counts.h"
+#include "server/store/files/store_watch.h"
 
 namespace penstock::store {
 
@@ -35,8 +38,13 @@ class StoreFiles final : public source::RemoteFiles {
   void SetSettings(const StoreSettings& settings);
   // Ends what is under way, and refuses whatever comes, with Cancelled.
   void Stop();
-  // Call it from time to time: what was fetched for feeds that are over is let go. Never waits.
-  void Tick();
+  // Call it some times a second: what was fetched for feeds that are over is let go, and what
+  // should be known of the stores is logged. Never waits.
+  void Tick(base::TimePoint now);
+
+  // Nothing and zeros while no file was looked for. Never wait.
+  StoreCounts counts() const;
+  StoreRates rates() const;
 
  private:
   struct Store;
@@ -47,10 +55,11 @@ class StoreFiles final : public source::RemoteFiles {
 
   const Options options_;
   base::Mutex opening_;  // one at a time reads files; Stop and Tick don't wait for that
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   // Since SetSettings; before, they are read by `options_`.
   std::optional<StoreSettings> settings_ PENSTOCK_GUARDED_BY(mutex_);
   std::shared_ptr<Store> store_ PENSTOCK_GUARDED_BY(mutex_);
+  StoreWatch watch_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
 };
 

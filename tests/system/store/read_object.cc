@@ -2,10 +2,10 @@
 //                                  read_object [NAME=VALUE]... list URL
 //                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
 //                                  THREADS PAUSE_MS]
-// NAME: endpoint, region, path_style (0, 1), ca, tries, stall_s. Without an endpoint, it is that of
-// the environment. Keys and certificates are those of the environment. Prints the status, then for
-// stat "BYTES ETAG", for list the names, for read the bytes in hexadecimal (of the last of
-// several), and the retries.
+// NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. Without an endpoint,
+// it is that of the environment. Keys and certificates are those of the environment. Prints the
+// status, then for stat "BYTES ETAG", for list the names, for read the bytes in hexadecimal (of the
+// last of several), the retries, and how many second requests were sent, and were answered first.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -89,7 +89,7 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
   const uint64_t times = words.size() > 4 ? Number(words[4]) : 1;
   const uint64_t threads = words.size() > 5 ? Number(words[5]) : 1;
   const std::chrono::milliseconds pause(words.size() > 6 ? Number(words[6]) : 0);
-  std::string text(bytes, '\0');
+  std::vector<std::string> texts(threads);
   std::vector<absl::Status> statuses(threads);
   std::vector<std::thread> readers;
   for (uint64_t i = 0; i < threads; ++i)
@@ -100,13 +100,20 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
         statuses[i] =
             store.Read(*address, *version, offset, std::as_writable_bytes(std::span(own)));
       }
-      if (i == 0) text = own;
+      texts[i] = own;
     });
   for (std::thread& reader : readers) reader.join();
   for (const absl::Status& status : statuses)
     if (!status.ok()) return Say(status);
-  std::printf("OK\n%s\n%llu\n", absl::BytesToHexString(text).c_str(),
-              static_cast<unsigned long long>(store.retries()));
+  for (const std::string& text : texts)
+    if (text != texts[0]) return Say(absl::DataLossError("two threads read different bytes"));
+  uint64_t retries = 0;
+  for (const uint64_t count : store.retries()) retries += count;
+  const TransferCounts counts = transfers.counts();
+  std::printf("OK\n%s\n%llu\n%llu %llu\n", absl::BytesToHexString(texts[0]).c_str(),
+              static_cast<unsigned long long>(retries),
+              static_cast<unsigned long long>(counts.hedges),
+              static_cast<unsigned long long>(counts.hedges_first));
   return 0;
 }
 

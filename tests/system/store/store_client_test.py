@@ -159,6 +159,26 @@ class PinnedTest(StoreCase):
         self.assertGreaterEqual(self.proxy.counts()["most_under_way"], 32)
 
 
+class HedgedTest(StoreCase):
+    def test_late_requests_are_sent_again_and_those_are_few(self):
+        self.proxy.add("latency", ms=5)
+        self.proxy.add("latency", ms=2500, share=0.01, method="GET")
+        reads, threads = 150, 8
+        lines = self.call("read", "s3://names/big", 7, 20_000, reads, threads, through=self.proxy)
+        hedges, first = map(int, lines[3].split())
+        self.assertEqual(bytes.fromhex(lines[1]), objects.pattern(1, 7, 20_000))
+        self.assertGreaterEqual(first, 3)
+        self.assertLessEqual(hedges, 0.02 * reads * threads + 1)
+
+    def test_an_answer_that_comes_later_is_never_read(self):
+        # The first answer begins, and stalls; the second one is complete first.
+        self.proxy.add("latency", ms=5)
+        self.proxy.add("stall", after_bytes=5000, seconds=2, share=0.02, skip=2, method="GET")
+        lines = self.call("read", "s3://names/big", 7, 20_000, 200, 4, through=self.proxy)
+        self.assertEqual((lines[0], bytes.fromhex(lines[1])), ("OK", objects.pattern(1, 7, 20_000)))
+        self.assertGreaterEqual(int(lines[3].split()[1]), 1)
+
+
 class AnswersTest(StoreCase):
     def test_headers_without_end_are_refused(self):
         self.proxy.add("answer", status=200, headers={"x-large": "x" * 70_000})

@@ -116,6 +116,29 @@ TEST(ViewsTest, WorkersAsleepAndConnectionsThatWereCutOffAreSaidWhereThereAreAny
   EXPECT_THAT(Show(status), HasSubstr("  cut off   1 connection because of what"));
 }
 
+TEST(ViewsTest, StoresAreALineIfAnyWereRead) {
+  v1::GetStatusResponse status;
+  EXPECT_THAT(Show(status), Not(HasSubstr("stores")));
+  v1::StoreStatus& stores = *status.mutable_stores();
+  stores.set_bytes_per_second(412'300'000);
+  stores.set_under_way(128);
+  stores.set_requests(9000);
+  stores.set_read_bytes(uint64_t{3} << 30);
+  stores.set_retries(12);
+  stores.set_hedges(7);
+  EXPECT_THAT(
+      Show(status),
+      HasSubstr("  stores    412.3 MB/s, 128 requests under way   3.0 GiB in 9,000 requests, "
+                "12 sent again, 7 hedged\n"));
+  v1::StoreCacheStatus& cache = *stores.mutable_cache();
+  cache.set_bytes(uint64_t{1} << 30);
+  cache.set_bytes_max(uint64_t{500} << 30);
+  cache.set_hits(31);
+  cache.set_refused(4);
+  EXPECT_THAT(Show(status),
+              HasSubstr("   cache: 1.0 GiB of 500.0 GiB kept, 31 hits, 4 not kept\n"));
+}
+
 TEST(ViewsTest, EachUserIsARowWithWhatItUses) {
   v1::GetStatusResponse status;
   v1::UserStatus& user = *status.add_users();

@@ -42,10 +42,10 @@ MAY_USE = {
     "server/augment": {"common/base"},
     # How a sample's bytes become rows. Datasets and readers describe it; workers do it.
     "server/unpack": {"common/base"},
-    "server/store": {"common/base", "common/posix/fd.h", "curl"},
+    "server/store": {"common/base", "common/posix", "curl"},
     "server/store/cache": {"common/base", "common/posix"},
     # What joins stores and datasets.
-    "server/store/files": {"common/base", "common/telemetry/log.h", "server/store", "server/source/files"},
+    "server/store/files": {"common/base", "common/telemetry", "server/store", "server/source/files"},
     "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack", "expat", "json", "re2"},
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},

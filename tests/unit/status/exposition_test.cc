@@ -50,6 +50,14 @@ TEST(ExpositionTest, NumbersReadBackAsTheSame) {
   EXPECT_EQ(OneGauge({}, std::numeric_limits<double>::quiet_NaN()), "x NaN\n");
 }
 
+TEST(ExpositionTest, SeriesOfAHistogramHaveNamesOfTheirOwn) {
+  EXPECT_EQ(Format({{"x",
+                     "h",
+                     MetricType::kHistogram,
+                     {{{{"le", "+Inf"}}, 3, "_bucket"}, {{}, 3, "_count"}}}}),
+            "# HELP x h\n# TYPE x histogram\nx_bucket{le=\"+Inf\"} 3\nx_count 3\n");
+}
+
 TEST(ExpositionTest, AFamilyIsHelpTypeAndItsSamples) {
   EXPECT_EQ(
       Format(

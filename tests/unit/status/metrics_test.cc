@@ -158,6 +158,34 @@ TEST(MetricsTest, PythonWorkersAndTheirBatchesHaveTheirOwnFamilies) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
+TEST(MetricsTest, StoresAreThereIfTheDaemonReadsAny) {
+  EXPECT_THAT(Format(Metrics(SomeFacts(), nullptr, {})), Not(HasSubstr("penstock_store_")));
+  Facts facts = SomeFacts();
+  facts.stores = StoreFacts{.requests = 7,
+                            .under_way = 412,
+                            .retries = {1, 2, 3, 4},
+                            .hedges = 5,
+                            .answers_within = {{0.1, 3}, {1, 6}},
+                            .answers = 7,
+                            .answer_seconds = 4.5};
+  std::string text = Format(Metrics(facts, nullptr, {}));
+  for (const char* const line :
+       {"store_requests_total 7\n", "store_requests_under_way 412\n", "store_hedges_total 5\n",
+        "store_retries_total{reason=\"slow_down\"} 1\n",
+        "store_retries_total{reason=\"answer\"} 4\n", "store_answer_seconds_bucket{le=\"0.1\"} 3\n",
+        "store_answer_seconds_bucket{le=\"+Inf\"} 7\n", "store_answer_seconds_sum 4.5\n",
+        "store_answer_seconds_count 7\n"})
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("penstock_", line)));
+  EXPECT_THAT(text, Not(HasSubstr("penstock_store_cache_")));
+
+  facts.stores->has_cache = true;
+  facts.stores->cache_found = 9;
+  facts.stores->cache_failed = 2;
+  text = Format(Metrics(facts, nullptr, {}));
+  EXPECT_THAT(text, HasSubstr("penstock_store_cache_hits_total 9\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_store_cache_failed_total 2\n"));
+}
+
 TEST(MetricsTest, SessionsStandUnderTheirDeliveryAndState) {
   Snapshot snapshot;
   snapshot.sessions[2][1] = 5;

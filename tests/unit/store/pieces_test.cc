@@ -26,6 +26,9 @@ class CountedObject final : public FetchedObject {
     for (size_t i = 0; i < into.size(); ++i) into[i] = std::byte((offset + i) % 251);
     return status_;
   }
+  absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const override {
+    return Fetch(offset, into);
+  }
   // Waits for all that was started, which may hold the object.
   void Join() {
     for (std::vector<std::thread> started;; started.clear()) {
