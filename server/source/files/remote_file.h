@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,23 @@ class RemoteFile : public ByteSource {
   virtual void Expect(const RemotePiece&) const {}
 };
 
+// What a listing of a folder tells of a file or a folder in it.
+struct RemoteEntry {
+  std::string name = {};  // below the folder that was listed; that of a folder ends in a slash
+  uint64_t bytes = 0;
+  uint64_t pin = 0;  // a hash of what tells its version from others; 0: a folder
+};
+
+// Many small files of a folder, which are read as one file, in which they lie one after another.
+// Each of them is a piece of it.
+struct GatheredFiles {
+  std::string folder = {};  // its URL, which ends in a slash
+  // The size of all of them, and in place of the inode a hash of all names, sizes and pins.
+  FileState state = {};
+  // The file that begins at that offset. Any thread may call it.
+  std::function<RemoteEntry(uint64_t offset)> at = {};
+};
+
 // Finds files by their URLs. **Thread safety**: any thread.
 class RemoteFiles {
  public:
@@ -51,6 +69,18 @@ class RemoteFiles {
   // The files whose URL begins with `folder`, which ends in a slash, and end in `suffix`, in the
   // order of their names; not those in folders below it. **Errors**: as Find.
   virtual absl::StatusOr<Found> List(const std::string& folder, absl::string_view suffix) = 0;
+
+  // Gives `take` what lies in a folder, whose URL ends in a slash, a page at a time, until it
+  // returns false: kOneLevel: its files, and the folders directly in it; kAll: all files in it and
+  // below. **Errors**: as Find, and those of `take`; FailedPrecondition if the store gives no ETags.
+  enum class Depth { kOneLevel, kAll };
+  using TakePage = std::function<absl::StatusOr<bool>(std::vector<RemoteEntry>)>;
+  virtual absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) = 0;
+  // The files as one, which is read by ReadPiece alone, a whole file at a time. **Errors**: as
+  // Find. Nothing is looked at.
+  virtual absl::StatusOr<std::shared_ptr<const RemoteFile>> Gather(GatheredFiles files) = 0;
+  // A number that differs for two stores in which the same URL names different files.
+  virtual uint64_t StoreOf(const std::string& url) const = 0;
 };
 
 // Whether the text is the URL of a file or folder in a store: s3://, gs://, https:// or http://.

@@ -35,25 +35,47 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
                    "could not be noticed; serve it by one that does"));
 }
 
-absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder) {
-  std::vector<std::string> keys;
+absl::Status ObjectStore::ListPages(const Address& folder, ListDepth depth, const TakePage& take) {
   std::string token;
   do {
     const TransferAnswer answer = Perform(folder, Tries::kLong, [&](const StoreAccess& access) {
-      return ToListRequest(folder, access, token);
+      return ToListRequest(folder, access, token, depth);
     });
     PENSTOCK_ASSIGN_OR_RETURN(ListPage page, ToListPage(answer, folder));
     if (!page.next_token.empty() && page.next_token == token)
       return absl::DataLossError(
           absl::StrCat("'", ToText(folder), "': the store's listing does not go on"));
-    token = std::move(page.next_token);
-    for (std::string& key : page.keys) keys.push_back(std::move(key));
-    if (keys.size() > kMostKeys)
-      return absl::ResourceExhaustedError(absl::StrCat("'", ToText(folder), "' holds more than ",
-                                                       kMostKeys, " objects; name the files"));
+    token = page.next_token;
+    PENSTOCK_ASSIGN_OR_RETURN(const bool goes_on, take(std::move(page)));
+    if (!goes_on) return absl::OkStatus();
   } while (!token.empty());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder) {
+  std::vector<std::string> keys;
+  const auto take = [&](ListPage page) -> absl::StatusOr<bool> {
+    for (ListedObject& object : page.objects) keys.push_back(std::move(object.key));
+    if (keys.size() <= kMostKeys) return true;
+    return absl::ResourceExhaustedError(absl::StrCat("'", ToText(folder), "' holds more than ",
+                                                     kMostKeys, " objects; name the files"));
+  };
+  PENSTOCK_RETURN_IF_ERROR(ListPages(folder, ListDepth::kOneLevel, take));
   std::sort(keys.begin(), keys.end());  // not all stores do
   return keys;
+}
+
+TransferAnswer ObjectStore::Ask(const Address& address, Tries tries, const Make& make) {
+  return Perform(address, tries, make);
+}
+
+void ObjectStore::StartAsk(const Address& address, const Make& make, Transfers::Done done) {
+  transfers_.Start(make(AccessTo(address)),
+                   [this, address, done = std::move(done)](TransferAnswer answer) {
+                     if (LearnsRegion(address, answer))
+                       answer.status = absl::UnavailableError("the bucket is in another region");
+                     done(std::move(answer));
+                   });
 }
 
 void ObjectStore::SetAccess(const StoreAccess& s3, const StoreAccess& gs) {

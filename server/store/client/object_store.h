@@ -14,6 +14,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/store/address/address.h"
+#include "server/store/client/listing.h"
 #include "server/store/client/store_request.h"
 #include "server/store/client/transfers.h"
 
@@ -45,6 +46,10 @@ class ObjectStore {
   // folders below it, in the order of their bytes. **Errors**: those of ToListPage;
   // ResourceExhausted: more than a million.
   absl::StatusOr<std::vector<std::string>> List(const Address& folder);
+  // Gives `take` what the folder holds, a page of a thousand at a time, until it returns false.
+  // **Errors**: those of ToListPage and of `take`.
+  using TakePage = std::function<absl::StatusOr<bool>(ListPage)>;
+  absl::Status ListPages(const Address& folder, ListDepth depth, const TakePage& take);
   // Fills `into` from the offset of that version. **Requires**: the range lies within it, and is
   // not empty. **Errors**: those of ToStatus and CheckVersion; `into` is then unspecified.
   enum class Tries { kShort, kLong };
@@ -57,6 +62,14 @@ class ObjectStore {
   using Done = std::function<void(const absl::Status&)>;
   void StartRead(const Address& address, const ObjectVersion& version, uint64_t offset,
                  std::span<std::byte> into, Done done);
+
+  // Sends what `make` makes for the access to the address's store, until it need not be tried
+  // again.
+  using Make = std::function<TransferRequest(const StoreAccess&)>;
+  TransferAnswer Ask(const Address& address, Tries tries, const Make& make);
+  // Sends it once, and returns. `done` is called once, as in Transfers. Unavailable: try again by
+  // Ask.
+  void StartAsk(const Address& address, const Make& make, Transfers::Done done);
 
   uint64_t retries() const { return retries_.load(); }
 

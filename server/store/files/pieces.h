@@ -32,6 +32,10 @@ class FetchedObject {
   // the memory stay until then.
   using Done = std::function<void(const absl::Status&)>;
   virtual void Start(uint64_t offset, std::span<std::byte> into, Done done) const = 0;
+  // As Fetch, for those whom nobody asks again.
+  virtual absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+    return Fetch(offset, into);
+  }
 };
 
 class Pieces {

@@ -10,6 +10,8 @@
 #include "common/base/hash.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
+#include "server/store/client/whole_object.h"
+#include "server/store/files/gathered_object.h"
 
 namespace penstock::store {
 namespace {
@@ -35,6 +37,32 @@ uint64_t HashOf(const Address& address, const ObjectVersion& version,
   return digest != 0 ? digest : 1;
 }
 
+absl::StatusOr<Address> ParseFolder(const std::string& folder) {
+  PENSTOCK_ASSIGN_OR_RETURN(Address address, ParseAddress(folder));
+  if (address.scheme == Scheme::kS3 || address.scheme == Scheme::kGs) return address;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", ToText(address), "': web servers do not list their files; name them, for ",
+                   "example train-{000..146}.tar"));
+}
+
+// What a listing says, with names below the folder.
+absl::StatusOr<std::vector<source::RemoteEntry>> ToEntries(ListPage page, const Address& folder) {
+  std::vector<source::RemoteEntry> entries;
+  for (std::string& below : page.folders)
+    entries.push_back({.name = below.substr(folder.key.size())});
+  for (ListedObject& object : page.objects) {
+    if (object.key.empty() || object.key.back() == '/') continue;  // stands for a folder
+    if (object.etag.empty())
+      return absl::FailedPreconditionError(absl::StrCat(
+          "'", ToText(folder), "': the store lists objects without their ETags, so a change could ",
+          "not be noticed; use a store that gives them"));
+    entries.push_back({.name = object.key.substr(folder.key.size()),
+                       .bytes = object.bytes,
+                       .pin = PinOf(object.etag)});
+  }
+  return entries;
+}
+
 }  // namespace
 
 // What the files share.
@@ -58,18 +86,22 @@ struct StoreFiles::Store {
 class StoreFiles::File final : public source::RemoteFile {
  public:
   File(std::shared_ptr<Store> store, const Address& address, const ObjectVersion& version)
+      : File(store, ToText(address),
+             {.inode = HashOf(address, version, store->endpoint, kStamp),
+              .bytes = version.bytes,
+              .mtime_ns = version.modified_ns,
+              .ctime_ns = version.modified_ns},
+             HashOf(address, version, store->endpoint, kSecond),
+             std::make_shared<const Object>(store->objects, address, version)) {}
+  // `second`: another hash of the version than the state's.
+  File(std::shared_ptr<Store> store, std::string path, const source::FileState& state,
+       uint64_t second, std::shared_ptr<const FetchedObject> object)
       : store_(std::move(store)),
-        path_(ToText(address)),
-        state_{.inode = HashOf(address, version, store_->endpoint, kStamp),
-               .bytes = version.bytes,
-               .mtime_ns = version.modified_ns,
-               .ctime_ns = version.modified_ns},
-        object_(std::make_shared<const Object>(store_->objects, address, version)) {
-    if (store_->cache == nullptr) return;
-    const auto hash = [&](uint64_t salt) {
-      return HashOf(address, version, store_->endpoint, salt);
-    };
-    mirror_ = store_->cache->OpenMirror({hash(kStamp), hash(kSecond)}, version.bytes);
+        path_(std::move(path)),
+        state_(state),
+        object_(std::move(object)) {
+    if (store_->cache != nullptr)
+      mirror_ = store_->cache->OpenMirror({state.inode, second}, state.bytes);
   }
 
   std::string path() const override { return path_; }
@@ -117,7 +149,7 @@ class StoreFiles::File final : public source::RemoteFile {
     absl::Status Fetch(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into);
     }
-    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+    absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const override {
       return objects_.Read(address_, version_, offset, into, ObjectStore::Tries::kLong);
     }
     void Start(uint64_t offset, std::span<std::byte> into, Done done) const override {
@@ -139,7 +171,7 @@ class StoreFiles::File final : public source::RemoteFile {
   const std::shared_ptr<Store> store_;  // outlives the object
   const std::string path_;
   const source::FileState state_;
-  const std::shared_ptr<const Object> object_;
+  const std::shared_ptr<const FetchedObject> object_;
   std::shared_ptr<Mirror> mirror_;  // null: pieces are not kept
 };
 
@@ -199,11 +231,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std:
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& folder,
                                                             absl::string_view suffix) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
-  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(folder));
-  if (address.scheme != Scheme::kS3 && address.scheme != Scheme::kGs)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", ToText(address), "': web servers do not list their files; name them, for ",
-        "example train-{000..146}", suffix));
+  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->objects.List(address));
   std::vector<std::string> urls;
   for (const std::string& key : keys) {
@@ -213,6 +241,39 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
       urls.push_back(absl::StrCat(folder, name));
   }
   return Find(urls);
+}
+
+absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
+  return store->objects.ListPages(
+      address, depth == Depth::kAll ? ListDepth::kAll : ListDepth::kOneLevel,
+      [&](ListPage page) -> absl::StatusOr<bool> {
+        PENSTOCK_ASSIGN_OR_RETURN(std::vector<source::RemoteEntry> entries,
+                                  ToEntries(std::move(page), address));
+        return take(std::move(entries));
+      });
+}
+
+absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
+    source::GatheredFiles files) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const Address folder, ParseFolder(files.folder));
+  base::Hasher second;
+  second.Add(files.folder);
+  second.Add(files.state.inode);
+  return std::make_shared<const File>(
+      store, ToText(folder), files.state, second.Digest(),
+      std::make_shared<const GatheredObject>(store->objects, folder, std::move(files.at)));
+}
+
+uint64_t StoreFiles::StoreOf(const std::string& url) const {
+  const absl::StatusOr<Address> address = ParseAddress(url);
+  const absl::StatusOr<StoreSettings> settings = ReadStoreSettings(options_.environment);
+  base::Hasher hasher;
+  if (address.ok() && settings.ok() && address->scheme == Scheme::kS3)
+    hasher.Add(settings->store.s3.endpoint);
+  return hasher.Digest();
 }
 
 }  // namespace penstock::store

@@ -27,6 +27,11 @@ class StoreFiles final : public source::RemoteFiles {
   // **Errors**: also InvalidArgument for web servers, which list nothing.
   absl::StatusOr<Found> List(const std::string& folder, absl::string_view suffix) override;
 
+  absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) override;
+  absl::StatusOr<std::shared_ptr<const source::RemoteFile>> Gather(
+      source::GatheredFiles files) override;
+  uint64_t StoreOf(const std::string& url) const override;
+
   // Ends what is under way, and refuses whatever comes, with Cancelled.
   void Stop();
   // Call it from time to time: what was fetched for feeds that are over is let go. Never waits.
