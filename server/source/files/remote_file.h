@@ -12,6 +12,7 @@
 #include "common/base/status.h"
 #include "server/source/files/byte_source.h"
 #include "server/source/files/file_state.h"
+#include "server/source/files/use_times.h"
 
 namespace penstock::source {
 
@@ -36,8 +37,10 @@ class RemoteFile : public ByteSource {
   // **Errors**: as Read, which keeps nothing.
   virtual absl::Status ReadPiece(const RemotePiece& piece, uint64_t from,
                                  std::span<std::byte> into) const = 0;
-  // Says that the piece will be read soon. Never waits.
-  virtual void Expect(const RemotePiece&) const {}
+  // Says that the piece will be read soon, and when it will be needed after that. Never waits.
+  virtual void Expect(const RemotePiece&, const UseTimes&) const {}
+  // Says when the piece will be needed next. Never waits.
+  virtual void NoteUse(const RemotePiece&, uint64_t /*next*/) const {}
 };
 
 // What a listing of a folder tells of a file or a folder in it.

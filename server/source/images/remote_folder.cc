@@ -100,9 +100,13 @@ class RemoteFolderDataset final : public Dataset {
   uint64_t stamp(uint64_t sample) const override { return index().manifest.StampAt(sample); }
   bool changed() const override { return state_->changed.load(); }
   bool is_remote() const override { return true; }
-  void Expect(uint64_t sample) const override {
+  void Expect(uint64_t sample, const Selection&, const UseTimes& times) const override {
     const RemotePiece piece = index().PieceOf(sample);
-    if (piece.bytes > 0) state_->file->Expect(piece);
+    if (piece.bytes > 0) state_->file->Expect(piece, times);
+  }
+  void NoteUse(uint64_t sample, const Selection&, uint64_t next) const override {
+    const RemotePiece piece = index().PieceOf(sample);
+    if (piece.bytes > 0) state_->file->NoteUse(piece, next);
   }
   // As of the same files on a disk (folder.cc).
   uint64_t content_pieces() const override { return samples(); }

@@ -125,10 +125,14 @@ class StoreFiles::File final : public source::RemoteFile {
     return absl::OkStatus();
   }
 
-  void Expect(const source::RemotePiece& piece) const override {
+  void Expect(const source::RemotePiece& piece, const source::UseTimes& times) const override {
     if (!CheckWithin(piece.offset, piece.bytes).ok()) return;
-    if (mirror_ != nullptr && mirror_->Has(piece.offset, piece.bytes)) return;
+    const PieceUses uses = {.now = times.now, .next = times.next};
+    if (mirror_ != nullptr && mirror_->Expect(piece.offset, piece.bytes, uses)) return;
     store_->pieces.Expect(object_, piece.offset, piece.bytes);
+  }
+  void NoteUse(const source::RemotePiece& piece, uint64_t next) const override {
+    if (mirror_ != nullptr) mirror_->NoteUse(piece.offset, next);
   }
 
  private:
