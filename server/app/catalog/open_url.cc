@@ -55,7 +55,8 @@ absl::Status NoDataset(const std::string& url) {
   return absl::InvalidArgumentError(absl::StrCat(
       "opening a dataset: '", url, "': from stores Penstock reads tar and TFRecord shards, by ",
       "names such as s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/, and ",
-      "folders of photographs, with a folder per class; a folder's URL ends in a slash; pack the ",
+      "folders of photographs, with a folder per class; a folder's URL ends in a slash; arrays, ",
+      "s3://bucket/rows.npy; and files of tokens (tokens:s3://bucket/x.bin,length=1024); pack the ",
       "samples into shards, or copy what is there to a disk"));
 }
 
@@ -84,7 +85,9 @@ absl::StatusOr<NamedDataset> RecogniseUrl(NamedDataset dataset, const OpeningOpt
     return RecogniseFolder(std::move(dataset), options);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files,
                             source::ExpandBraces(dataset.path));
-  if (source::IsTarPath(files.front()))
+  if (files.size() == 1 && absl::EndsWith(files.front(), ".npy"))
+    dataset.npy = {.arrays = {{.name = "", .file = files.front()}}};
+  else if (source::IsTarPath(files.front()))
     dataset.tar = {.shards = {dataset.path}};
   else if (source::IsRecordsPath(files.front()))
     dataset.tfrecord = {.shards = {dataset.path}};

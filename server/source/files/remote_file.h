@@ -21,6 +21,12 @@ struct RemotePiece {
   uint64_t offset = 0, bytes = 0;
 };
 
+// What came of fetching something into a store's cache.
+struct FetchOutcome {
+  uint64_t bytes = 0;    // that were fetched; 0: it was there
+  bool is_kept = false;  // false: there is no cache, or no room in it
+};
+
 // One file, in the version that it had when it was found. Another version is never read: then Read
 // and ReadPiece fail with DataLoss.
 // **Thread safety**: any thread. Reading waits for the network.
@@ -39,6 +45,8 @@ class RemoteFile : public ByteSource {
                                  std::span<std::byte> into) const = 0;
   // Says that the piece will be read soon, and when it will be needed after that. Never waits.
   virtual void Expect(const RemotePiece&, const UseTimes&) const {}
+  // Fetches the piece into the cache, unless it is there. **Errors**: as Read.
+  virtual absl::StatusOr<FetchOutcome> Fetch(const RemotePiece&) const { return FetchOutcome{}; }
   // Says when the piece will be needed next. Never waits.
   virtual void NoteUse(const RemotePiece&, uint64_t /*next*/) const {}
 };

@@ -104,6 +104,11 @@ class RemoteFolderDataset final : public Dataset {
     const RemotePiece piece = index().PieceOf(sample);
     if (piece.bytes > 0) state_->file->Expect(piece, times);
   }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    const RemotePiece piece = index().PieceOf(sample);
+    if (piece.bytes == 0) return FetchOutcome{.is_kept = true};
+    return state_->file->Fetch(piece);
+  }
   void NoteUse(uint64_t sample, const Selection&, uint64_t next) const override {
     const RemotePiece piece = index().PieceOf(sample);
     if (piece.bytes > 0) state_->file->NoteUse(piece, next);

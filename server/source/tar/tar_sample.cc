@@ -186,6 +186,12 @@ std::vector<RemotePiece> TarState::FindPieces(uint64_t sample, const Selection& 
   return pieces;
 }
 
+std::vector<RemotePiece> TarState::AllPieces(uint64_t sample) const {
+  Selection all;
+  for (uint32_t i = 0; i < fields.size(); ++i) all.fields.push_back(i);
+  return FindPieces(sample, all);
+}
+
 std::string TarState::DisplayPath(uint64_t sample) const {
   const size_t shard = manifest.ShardOf(sample);
   return absl::StrCat(EscapeForDisplay(files.path(shard)), "#sample ",

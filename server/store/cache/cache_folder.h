@@ -105,8 +105,9 @@ class CacheFolder {
   static absl::StatusOr<std::unique_ptr<CacheFolder>> Open(const std::string& path,
                                                            uint64_t most_bytes);
 
-  // Null if the object's index can neither be read nor made.
-  std::shared_ptr<Mirror> OpenMirror(const ObjectId& id, uint64_t object_bytes);
+  // Null if the object's index can neither be read nor made. `url`: for people.
+  std::shared_ptr<Mirror> OpenMirror(const ObjectId& id, uint64_t object_bytes,
+                                     const std::string& url = "");
 
   Counts counts() const;
 
