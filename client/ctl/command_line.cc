@@ -32,11 +32,11 @@ Control
   index DATASET             build or check a dataset's index before trainers need it
   digest DATASET            print the SHA-256 of its content, to keep with a checkpoint
   fetch DATASET             fill the cache with a dataset of an object store, by name or URL, before
-                            trainers need it; the same as cache warm DATASET
-  cache list [FOLDER]       what is kept of which object (default folder: $PENSTOCK_STORE_CACHE);
-                            cache commands but warm need no daemon
+                            trainers need it; go on where an interrupted fetch ended
+  cache list [FOLDER]       what is kept of which object (default: $PENSTOCK_STORE_CACHE)
   cache verify [FOLDER]     read all of it, and report what is damaged
   cache clear [FOLDER]      remove all of it, unless a daemon uses it
+  cache warm DATASET        the same as fetch; the other cache commands need no daemon
   quarantine list [DATASET] samples that could not be used, with the reason
   quarantine clear DATASET  let new sessions try its quarantined samples again
   drain                     refuse new sessions, wait until trainers have finished their epochs

@@ -94,6 +94,10 @@ class RemoteFiles {
   virtual uint64_t StoreOf(const std::string& url) const = 0;
 };
 
+// What a read of a file says that was there when it was found: if it is gone, that is as permanent
+// as if it had changed. Other errors stay.
+absl::Status ToReadStatus(absl::Status read);
+
 // Whether the text is the URL of a file or folder in a store: s3://, gs://, https:// or http://.
 bool IsRemotePath(absl::string_view text);
 

@@ -41,7 +41,8 @@ absl::Status RemoteRanges::Read(uint64_t offset, std::span<std::byte> into) cons
       ForEachPiece(offset, into.size(), [&](const RemotePiece& piece) -> absl::Status {
         const uint64_t from = offset > piece.offset ? offset - piece.offset : 0;
         const size_t count = std::min<uint64_t>(piece.bytes - from, into.size());
-        PENSTOCK_RETURN_IF_ERROR(file_->ReadPiece(piece, from, into.first(count)));
+        PENSTOCK_RETURN_IF_ERROR(
+            ToReadStatus(file_->ReadPiece(piece, from, into.first(count))));
         into = into.subspan(count);
         return absl::OkStatus();
       });

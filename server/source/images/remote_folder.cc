@@ -71,7 +71,7 @@ class RemotePhotographReader final : public Dataset::Reader {
   }
   absl::Status Read(std::span<std::byte> into) override {
     PENSTOCK_CHECK(into.size() == piece_.bytes);
-    absl::Status read = state_->file->ReadPiece(piece_, 0, into);
+    absl::Status read = ToReadStatus(state_->file->ReadPiece(piece_, 0, into));
     if (absl::IsDataLoss(read)) state_->changed = true;
     return read;
   }

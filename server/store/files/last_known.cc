@@ -74,9 +74,9 @@ void LastKnown::Note(const std::string& what, const std::string& text) {
   if (path_.empty()) return;
   const uint64_t hash = HashOfText(what);
   const base::MutexLock lock(mutex_);
-  std::string& known = known_[hash];
-  if (known == text) return;
-  known = text;
+  const auto [known, is_new] = known_.try_emplace(hash, text);
+  if (!is_new && known->second == text) return;
+  known->second = text;
   std::ofstream(path_, std::ios::app) << ToLine(hash, text);
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class RemoteFolderTest : public ::testing::Test {
  protected:
@@ -102,7 +101,9 @@ TEST_F(RemoteFolderTest, ChangedAndMissingFilesAreErrorsWithTheirNames) {
   EXPECT_TRUE(dataset.changed());
 
   std::filesystem::remove(temp_.At("data/dogs/two.JPG"));
-  EXPECT_THAT(std::string(Read(dataset, last).status().message()), HasSubstr("dogs/two.JPG"));
+  const absl::Status missing = Read(dataset, last).status();
+  EXPECT_TRUE(absl::IsDataLoss(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("dogs/two.JPG"));
 }
 
 TEST_F(RemoteFolderTest, WhileTheStoreIsAwayTheLastListingCounts) {
