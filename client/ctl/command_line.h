@@ -50,7 +50,7 @@ struct Call {
   std::optional<uint32_t> set_workers = {};  // workers
   // trace: where it goes, "-": standard output; cache: its folder, empty: the environment's
   std::string file = {};
-  uint32_t trace_ms = 5'000;                 // trace: duration
+  uint32_t trace_ms = 5'000;  // trace: duration
 };
 
 // `arguments` are those after the program's name. InvalidArgument has a one-line message that says

@@ -71,11 +71,9 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
   Progress shown(StyleFor(terminal), ExpectedFiles(daemon, call.dataset), clock.Now());
   v1::IndexDatasetRequest request;
   request.set_dataset(call.dataset);
-  const auto indexed =
-      daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
-        if (!update.done())
-          progress << shown.Update(update.files_seen(), clock.Now()) << std::flush;
-      });
+  const auto indexed = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
+    if (!update.done()) progress << shown.Update(update.files_seen(), clock.Now()) << std::flush;
+  });
   progress << shown.End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(indexed.status());
   out << (call.output == Output::kJson ? Json(*indexed) : ShowIndexed(call.dataset, *indexed));

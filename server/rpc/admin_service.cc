@@ -1,7 +1,7 @@
 #include "common/base/clock.h"
 #include "penstock/v1/admin.grpc.pb.h"
-#include "server/rpc/calls/drain_news.h"
 #include "server/rpc/access/store_environment_check.h"
+#include "server/rpc/calls/drain_news.h"
 #include "server/rpc/calls/index_call.h"
 #include "server/rpc/calls/repeated_call.h"
 #include "server/rpc/calls/trace_call.h"

@@ -33,8 +33,12 @@ std::string UrlOf(const store::CachedObject& object) {
 
 std::string ShowObjects(const std::vector<store::CachedObject>& objects) {
   if (objects.empty()) return "the cache is empty\n";
-  Table table({{"OBJECT"}, {"OF", kRight}, {"KEPT", kRight}, {"ON DISK", kRight},
-               {"PIECES", kRight}, {"LAST OPENED"}});
+  Table table({{"OBJECT"},
+               {"OF", kRight},
+               {"KEPT", kRight},
+               {"ON DISK", kRight},
+               {"PIECES", kRight},
+               {"LAST OPENED"}});
   uint64_t on_disk = 0;
   for (const store::CachedObject& object : objects) {
     table.Add({UrlOf(object), base::FormatBytes(object.object_bytes),
@@ -44,8 +48,8 @@ std::string ShowObjects(const std::vector<store::CachedObject>& objects) {
                                 absl::LocalTimeZone())});
     on_disk += object.disk_bytes;
   }
-  return absl::StrCat(table.Text(), Count(objects.size()), " objects, ",
-                      base::FormatBytes(on_disk), " on disk\n");
+  return absl::StrCat(table.Text(), Count(objects.size()), " objects, ", base::FormatBytes(on_disk),
+                      " on disk\n");
 }
 
 // Numbers as text, like those of other answers.

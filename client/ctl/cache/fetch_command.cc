@@ -19,10 +19,9 @@ namespace {
 constexpr base::Duration kStartFor = std::chrono::seconds(30);
 
 std::string ShowFetched(const v1::IndexDatasetResponse& fetched) {
-  std::string text =
-      absl::StrCat(Count(fetched.samples_fetched()), " of ", Count(fetched.samples_to_fetch()),
-                   " samples are in the cache; ", base::FormatBytes(fetched.bytes_fetched()),
-                   " fetched\n");
+  std::string text = absl::StrCat(Count(fetched.samples_fetched()), " of ",
+                                  Count(fetched.samples_to_fetch()), " samples are in the cache; ",
+                                  base::FormatBytes(fetched.bytes_fetched()), " fetched\n");
   if (!fetched.warning().empty())
     absl::StrAppend(&text, "warning: ", OneLine(fetched.warning()), "\n");
   return text;
@@ -46,15 +45,14 @@ absl::StatusOr<int> RunFetch(AdminClient& daemon, const Call& call, Progress::St
   request.set_dataset(call.dataset);
   request.set_fetch(true);
   request.set_store_environment(base::StoreEnvironmentFor(call.dataset));
-  const auto fetched =
-      daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
-        if (update.done()) return;
-        if (!shown || (update.samples_to_fetch() > 0 && shown->expected() == 0))
-          shown.emplace(style, update.samples_to_fetch(), clock.Now());
-        const uint64_t files =
-            update.samples_to_fetch() > 0 ? update.samples_fetched() : update.files_seen();
-        progress << shown->Update(files, clock.Now()) << std::flush;
-      });
+  const auto fetched = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
+    if (update.done()) return;
+    if (!shown || (update.samples_to_fetch() > 0 && shown->expected() == 0))
+      shown.emplace(style, update.samples_to_fetch(), clock.Now());
+    const uint64_t files =
+        update.samples_to_fetch() > 0 ? update.samples_fetched() : update.files_seen();
+    progress << shown->Update(files, clock.Now()) << std::flush;
+  });
   if (shown) progress << shown->End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(fetched.status());
   out << (call.output == Output::kJson ? Json(*fetched) : ShowFetched(*fetched));

@@ -114,8 +114,8 @@ void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Canc
   if (!located.ok()) return progress(located.status());
   SharedCaller fetcher;
   if (request.fetch)
-    fetcher = std::make_shared<const WaitingCallers::WaitingCaller>(
-        callers_, FetchDeskOf(*located), cancelled);
+    fetcher = std::make_shared<const WaitingCallers::WaitingCaller>(callers_, FetchDeskOf(*located),
+                                                                    cancelled);
   const SharedCaller caller = Join(*located, std::move(cancelled));
   const auto index = [this, named = *located, caller, progress, fetcher, user = opener.uid,
                       asked = base::Now()] {
@@ -132,8 +132,7 @@ void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Canc
 
 // Takes as long as the store does.
 void Catalog::Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& named, uid_t user,
-                    const SharedCaller& caller,
-                    const rpc::Callback<rpc::IndexProgress>& progress) {
+                    const SharedCaller& caller, const rpc::Callback<rpc::IndexProgress>& progress) {
   const absl::StatusOr<plan::Range> range = RangeOfNamed(named, *loaded.state);
   if (!range.ok()) return progress(range.status());
   const auto fetch = [this, loaded, range = *range, caller, progress] {

@@ -44,10 +44,10 @@ class DatasetFetch {
       return absl::FailedPreconditionError(
           "there is no cache to fetch into; set PENSTOCK_STORE_CACHE to a folder on a local disk "
           "and PENSTOCK_STORE_CACHE_MAX, then start the daemon again");
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the cache has no room for all of it: ", samples_.load(), " of ", range_.count,
-        " samples are there, ", base::FormatBytes(bytes_.load()),
-        " of them fetched now; enlarge PENSTOCK_STORE_CACHE_MAX or free the disk"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the cache has no room for all of it: ", samples_.load(), " of ", range_.count,
+                     " samples are there, ", base::FormatBytes(bytes_.load()),
+                     " of them fetched now; enlarge PENSTOCK_STORE_CACHE_MAX or free the disk"));
   }
 
   const source::Dataset& dataset_;

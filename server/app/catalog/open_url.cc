@@ -36,25 +36,25 @@ absl::StatusOr<FolderContent> LookInto(const std::string& folder, source::Remote
     content.entries += page.size();
     return !content.tar && content.entries < kMostLookedAt;
   };
-  PENSTOCK_RETURN_IF_ERROR(
-      remote.ListPages(folder, source::RemoteFiles::Depth::kOneLevel, take));
+  PENSTOCK_RETURN_IF_ERROR(remote.ListPages(folder, source::RemoteFiles::Depth::kOneLevel, take));
   return content;
 }
 
 source::RemoteFolderOptions ToRemoteFolderOptions(const NamedDataset& dataset,
                                                   const OpeningOptions& options) {
-  return {.url = dataset.path,
-          .remote = options.remote,
-          .state_dir = options.state_dir,
-          .access = options.access,
-          .threads = std::max<size_t>(static_cast<size_t>(options.index_threads),
-                                      kRemoteIndexThreads)};
+  return {
+      .url = dataset.path,
+      .remote = options.remote,
+      .state_dir = options.state_dir,
+      .access = options.access,
+      .threads = std::max<size_t>(static_cast<size_t>(options.index_threads), kRemoteIndexThreads)};
 }
 
 absl::Status NoDataset(const std::string& url) {
   return absl::InvalidArgumentError(absl::StrCat(
       "opening a dataset: '", url, "': from stores Penstock reads tar and TFRecord shards, by ",
-      "names such as s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/, and ",
+      "names such as s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/, "
+      "and ",
       "folders of photographs, with a folder per class; a folder's URL ends in a slash; arrays, ",
       "s3://bucket/rows.npy; and files of tokens (tokens:s3://bucket/x.bin,length=1024); pack the ",
       "samples into shards, or copy what is there to a disk"));

@@ -14,9 +14,9 @@
 #include "server/source/arrays/npy_labels.h"
 #include "server/source/arrays/token_format.h"
 #include "server/source/core/content_digest.h"
+#include "server/source/core/remote_ranges.h"
 #include "server/source/core/row_store.h"
 #include "server/source/files/index_memory.h"
-#include "server/source/files/remote_ranges.h"
 #include "server/source/files/tree_file.h"
 
 namespace penstock::source {
@@ -47,12 +47,10 @@ absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder, Pars
   file.path = file.file.path();
   PENSTOCK_ASSIGN_OR_RETURN(file.opened, file.file.Open());
   PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file.file.StateOf(file.opened));
-  PENSTOCK_ASSIGN_OR_RETURN(
-      file.header,
-      parsers.ReadNpy({.fd = file.opened,
-                       .path = file.path,
-                       .bytes = identity.bytes,
-                       .remote = file.file.remote.get()}));
+  PENSTOCK_ASSIGN_OR_RETURN(file.header, parsers.ReadNpy({.fd = file.opened,
+                                                          .path = file.path,
+                                                          .bytes = identity.bytes,
+                                                          .remote = file.file.remote.get()}));
   const uint64_t end = file.extent().offset + file.extent().bytes();
   if (identity.bytes != end)
     return Wrong(file, "it ", identity.bytes < end ? "is truncated" : "has bytes after its array",
@@ -113,10 +111,9 @@ absl::StatusOr<NpyLabels> ReadLabels(const NpyFile& file) {
                                                      base::FormatBytes(bytes),
                                                      " of memory, which is not available"));
   const std::span<std::byte> into(memory.get(), bytes);
-  PENSTOCK_RETURN_IF_ERROR(
-      file.file.remote != nullptr
-          ? ReadInParts(*file.file.remote, file.extent().offset, into)
-          : ReadExactly(file.opened, file.path, file.extent().offset, into));
+  PENSTOCK_RETURN_IF_ERROR(file.file.remote != nullptr
+                               ? ReadInParts(*file.file.remote, file.extent().offset, into)
+                               : ReadExactly(file.opened, file.path, file.extent().offset, into));
   return NpyLabels::Make(std::move(memory), file.header.items(), file.header.type, file.path);
 }
 

@@ -12,8 +12,8 @@
 #include "common/base/status.h"
 #include "server/source/arrays/token_windows.h"
 #include "server/source/arrays/tokens_spec.h"
+#include "server/source/core/remote_ranges.h"
 #include "server/source/files/mapped_file.h"
-#include "server/source/files/remote_ranges.h"
 #include "server/source/parse/parsers.h"
 
 namespace penstock::source {

@@ -285,9 +285,8 @@ class TokensDataset final : public Dataset {
     uint64_t begin = 0;
     files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
       if (place >= begin && place < begin + stretch.tokens)
-        where =
-            absl::StrCat("'", files_.files[stretch.file].path(), "': the token at byte ",
-                         stretch.byte + (place - begin) * token_bytes());
+        where = absl::StrCat("'", files_.files[stretch.file].path(), "': the token at byte ",
+                             stretch.byte + (place - begin) * token_bytes());
       begin += stretch.tokens;
     });
     return absl::DataLossError(absl::StrCat(where, ", of sample ", sample, ", is ", token,

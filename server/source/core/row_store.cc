@@ -9,8 +9,8 @@
 #include "common/base/hash.h"
 #include "common/base/units.h"
 #include "common/posix/gather.h"
+#include "server/source/core/remote_ranges.h"
 #include "server/source/files/mapped_file.h"
-#include "server/source/files/remote_ranges.h"
 
 namespace penstock::source {
 namespace {
@@ -99,7 +99,7 @@ class MappedRows final : public RowStore {
 
 constexpr uint64_t kShortRows = 64 * base::kKiB, kLongRow = 8 * base::kMiB;
 
-RangesLayout LayoutOf(const RowExtent& extent) {
+RangesLayout ToRangesLayout(const RowExtent& extent) {
   const uint64_t row = std::max<uint64_t>(extent.row_bytes, 1);
   const uint64_t several = std::max<uint64_t>(kShortRows / row, 1) * row;
   return {.begin = extent.offset,
@@ -110,7 +110,7 @@ RangesLayout LayoutOf(const RowExtent& extent) {
 class FetchedRows final : public RowStore {
  public:
   FetchedRows(std::shared_ptr<const RemoteFile> file, const RowExtent& extent)
-      : ranges_(std::move(file), LayoutOf(extent)), extent_(extent) {}
+      : ranges_(std::move(file), ToRangesLayout(extent)), extent_(extent) {}
 
   absl::Status Copy(std::span<const uint64_t> rows, std::byte* into) const override {
     for (const uint64_t row : rows) {

@@ -83,7 +83,8 @@ class RemoteFiles {
 
   // Gives `take` what lies in a folder, whose URL ends in a slash, a page at a time, until it
   // returns false: kOneLevel: its files, and the folders directly in it; kAll: all files in it and
-  // below. **Errors**: as Find, and those of `take`; FailedPrecondition if the store gives no ETags.
+  // below. **Errors**: as Find, and those of `take`; FailedPrecondition if the store gives no
+  // ETags.
   enum class Depth { kOneLevel, kAll };
   using TakePage = std::function<absl::StatusOr<bool>(std::vector<RemoteEntry>)>;
   virtual absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) = 0;

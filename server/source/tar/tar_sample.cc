@@ -178,9 +178,8 @@ std::vector<RemotePiece> TarState::FindPieces(uint64_t sample, const Selection& 
   for (const ShardMember& member : manifest.MembersOf(sample)) {
     const bool is_wanted =
         manifest.extensions()[member.extension].kind == kWdsImage ||
-        std::any_of(selection.fields.begin(), selection.fields.end(), [&](uint32_t field) {
-          return fields[field].extension == member.extension;
-        });
+        std::any_of(selection.fields.begin(), selection.fields.end(),
+                    [&](uint32_t field) { return fields[field].extension == member.extension; });
     if (is_wanted) pieces.push_back({.offset = OffsetOf(member), .bytes = member.bytes});
   }
   return pieces;

@@ -97,8 +97,7 @@ std::optional<CacheFolder::Victims> CacheFolder::Reserve(Mirror& mirror, const K
       if (!is_new) return std::nullopt;
       const uint64_t takes = OwnBytes(mirror, piece.offset) + kRecordBytes;
       const auto expected = mirror.expected_.find(piece.offset);
-      const UseTime next_use =
-          expected == mirror.expected_.end() ? kUnknownUse : expected->second;
+      const UseTime next_use = expected == mirror.expected_.end() ? kUnknownUse : expected->second;
       const bool fits = takes <= most_bytes_ && counts_.bytes <= most_bytes_ - takes;
       const bool may_look = takes <= most_bytes_ && base::Now() >= look_again_;
       std::optional<Victims> victims;

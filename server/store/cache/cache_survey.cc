@@ -21,9 +21,10 @@ absl::StatusOr<posix::Fd> OpenCache(const std::string& path) {
   if (!folder.valid())
     return base::ErrnoStatus(errno, absl::StrCat("the cache folder '", path, "'"));
   if (OpenIn(folder, kCacheLock, O_RDONLY).valid()) return folder;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "'", path, "' is no folder of a cache: it has no file 'lock'; name the folder in "
-      "PENSTOCK_STORE_CACHE"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", path,
+                   "' is no folder of a cache: it has no file 'lock'; name the folder in "
+                   "PENSTOCK_STORE_CACHE"));
 }
 
 PiecesByOffset PiecesIn(const posix::Fd& folder, const std::string& name, uint64_t& object_bytes) {
@@ -90,10 +91,9 @@ absl::StatusOr<std::vector<CachedObject>> VerifyCache(
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<CachedObject> objects, SurveyCache(path));
   uint64_t done = 0;
   for (CachedObject& object : objects) {
-    PENSTOCK_ASSIGN_OR_RETURN(object.damaged,
-                              CountDamaged(folder, object.name, [&](uint64_t bytes) {
-                                return progress(done += bytes);
-                              }));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        object.damaged,
+        CountDamaged(folder, object.name, [&](uint64_t bytes) { return progress(done += bytes); }));
   }
   return objects;
 }

@@ -16,10 +16,10 @@ struct CachedObject {
   std::string url = {};       // without secrets; empty: unknown
   uint64_t object_bytes = 0;  // of the whole object
   uint64_t pieces = 0;
-  uint64_t kept_bytes = 0;   // of the pieces
-  uint64_t disk_bytes = 0;   // that its files take
-  int64_t used_ns = 0;       // when it was last opened
-  uint64_t damaged = 0;      // pieces that are not what was written, if they were verified
+  uint64_t kept_bytes = 0;  // of the pieces
+  uint64_t disk_bytes = 0;  // that its files take
+  int64_t used_ns = 0;      // when it was last opened
+  uint64_t damaged = 0;     // pieces that are not what was written, if they were verified
 };
 
 // All objects, by URL. Reads indexes alone. **Errors**: those of the file system.

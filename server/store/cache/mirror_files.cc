@@ -14,8 +14,7 @@
 namespace penstock::store {
 namespace {
 
-constexpr char kData[] = ".data", kIndex[] = ".index", kNewIndex[] = ".index.new",
-               kUrl[] = ".url";
+constexpr char kData[] = ".data", kIndex[] = ".index", kNewIndex[] = ".index.new", kUrl[] = ".url";
 constexpr size_t kLongestUrlText = 8192;
 constexpr uint64_t kMagic = 0x31524f5252494d50;  // "PMIRROR1"
 
@@ -166,7 +165,8 @@ absl::Status MirrorFiles::Load(const ObjectId& id, uint64_t object_bytes,
 void MirrorFiles::NoteUrl(const std::string& url) const {
   if (url.empty() || url.size() > kLongestUrlText || ReadUrl(folder_, name_) == url) return;
   const posix::Fd file = OpenIn(folder_, name_ + kUrl, O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.valid()) (void)WriteWhole(file, 0, {reinterpret_cast<const std::byte*>(url.data()), url.size()});
+  if (file.valid())
+    (void)WriteWhole(file, 0, {reinterpret_cast<const std::byte*>(url.data()), url.size()});
 }
 
 bool MirrorFiles::Look(uint64_t& object_bytes,

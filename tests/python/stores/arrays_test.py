@@ -1,7 +1,6 @@
 """Arrays and files of tokens in an object store, beside the same files on a disk; and one object of 50 GiB."""
 import pathlib
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402  (finds the package)

@@ -1,7 +1,6 @@
 """A set twice as large as the cache: hits beside those that Belady's rule could have, counted at the store."""
 import pathlib
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402  (finds the package)

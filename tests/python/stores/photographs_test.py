@@ -1,7 +1,6 @@
 """Folders of photographs in an object store, beside the same folders on a disk."""
 import pathlib
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402  (finds the package)

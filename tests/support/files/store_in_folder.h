@@ -92,11 +92,13 @@ class StoreInFolder final : public source::RemoteFiles {
     };
     std::error_code ignored;
     if (depth == Depth::kAll)
-      for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored)) add(entry);
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored))
+        add(entry);
     else
       for (const auto& entry : std::filesystem::directory_iterator(root, ignored)) add(entry);
     // In an order that is none.
-    std::sort(page.begin(), page.end(), [](const auto& a, const auto& b) { return a.name > b.name; });
+    std::sort(page.begin(), page.end(),
+              [](const auto& a, const auto& b) { return a.name > b.name; });
     return take(std::move(page)).status();
   }
   absl::StatusOr<std::shared_ptr<const source::RemoteFile>> Gather(

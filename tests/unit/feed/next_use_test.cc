@@ -32,8 +32,8 @@ std::optional<Place> Search(const FeedSpec& spec, uint64_t sample, Place at,
 
 void ExpectFound(const FeedSpec& spec, const RanksHere& ranks) {
   for (uint64_t sample = 0; sample < spec.samples; ++sample)
-    for (const Place& after : {Place{0, 0}, Place{3, spec.epoch_samples() / 2},
-                               Place{5, spec.epoch_samples() - 1}}) {
+    for (const Place& after :
+         {Place{0, 0}, Place{3, spec.epoch_samples() / 2}, Place{5, spec.epoch_samples() - 1}}) {
       const std::optional<Place> found = FindNextPlace(spec, sample, after, ranks);
       const std::optional<Place> wanted = Search(spec, sample, after, ranks);
       ASSERT_EQ(found.has_value(), wanted.has_value()) << sample;

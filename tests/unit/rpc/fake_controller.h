@@ -132,7 +132,8 @@ class FakeController final : public Controller {
   void IndexDataset(const Permit&, const IndexRequest& request, std::function<bool()> cancelled,
                     Callback<IndexProgress> progress) override {
     if (request.dataset == "endless") return Hold([cancelled] { (void)cancelled(); });
-    if (request.dataset == "broken") return progress(absl::DataLossError("/data/broken: unreadable"));
+    if (request.dataset == "broken")
+      return progress(absl::DataLossError("/data/broken: unreadable"));
     for (uint64_t files = 0; files < 100; ++files) progress(IndexProgress{.files_seen = files});
     progress(IndexProgress{.files_seen = 100, .done = true, .samples = 99, .classes = 2});
   }

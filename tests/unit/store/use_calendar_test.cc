@@ -134,8 +134,7 @@ TEST(UseCalendarTest, OfASetTwiceAsLargeAsTheCacheItHasTheHitsOfBeladysRule) {
 TEST(UseCalendarTest, OnANodeWithFewRanksItHasManyMoreThanIfWhatCameFirstStays) {
   const std::vector<uint64_t> reads = Shuffled(7, 4, 20), alike(kSamples, 1);
   ExpectNearBelady(reads, kSamples / 8, alike);
-  EXPECT_GT(HitsOfCalendar(reads, kSamples / 8, alike),
-            2 * HitsOfStaying(reads, kSamples / 8));
+  EXPECT_GT(HitsOfCalendar(reads, kSamples / 8, alike), 2 * HitsOfStaying(reads, kSamples / 8));
 }
 
 TEST(UseCalendarTest, AlsoForPiecesOfManySizesAndOtherRooms) {
@@ -143,8 +142,7 @@ TEST(UseCalendarTest, AlsoForPiecesOfManySizesAndOtherRooms) {
   std::vector<uint64_t> bytes(kSamples);
   uint64_t all = 0;
   for (uint64_t& each : bytes) all += each = 50 + random() % 200;
-  for (const uint64_t part : {2u, 3u, 10u})
-    ExpectNearBelady(Shuffled(part), all / part, bytes);
+  for (const uint64_t part : {2u, 3u, 10u}) ExpectNearBelady(Shuffled(part), all / part, bytes);
 }
 
 TEST(UseCalendarTest, AlsoForTwoFeedsOfOneSet) {

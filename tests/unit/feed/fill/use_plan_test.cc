@@ -13,8 +13,8 @@ constexpr uint64_t kUsedSamples = 10'000, kNeverAgain = std::numeric_limits<uint
 constexpr uint32_t kUsedBatch = 100;
 
 std::shared_ptr<DatasetState> MakeUsedDataset() {
-  return std::make_shared<DatasetState>(
-      DatasetState{.name = "x", .dataset = nullptr, .quarantine = {}, .policy = FaultPolicy(1, {})});
+  return std::make_shared<DatasetState>(DatasetState{
+      .name = "x", .dataset = nullptr, .quarantine = {}, .policy = FaultPolicy(1, {})});
 }
 
 std::shared_ptr<Feed> MakeFeedOf(const std::shared_ptr<DatasetState>& dataset, uint64_t id,
@@ -30,9 +30,10 @@ std::shared_ptr<Feed> MakeFeedOf(const std::shared_ptr<DatasetState>& dataset, u
 
 Core::Ahead BatchAtStep(const std::shared_ptr<Feed>& feed, uint64_t step, RanksHere ranks) {
   const uint64_t all = step * kUsedBatch;
-  return {.feed = feed->id,
-          .position = {.epoch = all / kUsedSamples, .first = all % kUsedSamples, .rows = kUsedBatch},
-          .ranks = std::move(ranks)};
+  return {
+      .feed = feed->id,
+      .position = {.epoch = all / kUsedSamples, .first = all % kUsedSamples, .rows = kUsedBatch},
+      .ranks = std::move(ranks)};
 }
 const RanksHere kOneRank = {.world = 1, .batch_size = kUsedBatch, .ranks = {0}};
 
@@ -43,7 +44,8 @@ class UsePlanTest : public ::testing::Test {
   }
   // How far away the use after the first of that batch is.
   uint64_t Distance(const Feed& feed, uint64_t step) {
-    const Place at = {.epoch = step * kUsedBatch / kUsedSamples, .place = step * kUsedBatch % kUsedSamples};
+    const Place at = {.epoch = step * kUsedBatch / kUsedSamples,
+                      .place = step * kUsedBatch % kUsedSamples};
     const source::UseTimes times = plan_.TimesAfter(feed, at, PlannedAt(feed.spec, at));
     return times.next - times.now;
   }

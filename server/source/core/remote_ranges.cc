@@ -1,4 +1,4 @@
-#include "server/source/files/remote_ranges.h"
+#include "server/source/core/remote_ranges.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,15 +19,13 @@ RemoteRanges::RemoteRanges(std::shared_ptr<const RemoteFile> file, const RangesL
 }
 
 RemotePiece RemoteRanges::PieceAt(uint64_t offset) const {
-  const uint64_t begin =
-      offset - (offset - layout_.begin) % layout_.piece_bytes;
+  const uint64_t begin = offset - (offset - layout_.begin) % layout_.piece_bytes;
   return {.offset = begin, .bytes = std::min(layout_.piece_bytes, layout_.end - begin)};
 }
 
 template <typename Each>
 absl::Status RemoteRanges::ForEachPiece(uint64_t offset, uint64_t bytes, const Each& each) const {
-  PENSTOCK_CHECK(offset >= layout_.begin && offset <= layout_.end &&
-                 bytes <= layout_.end - offset);
+  PENSTOCK_CHECK(offset >= layout_.begin && offset <= layout_.end && bytes <= layout_.end - offset);
   for (const uint64_t end = offset + bytes; offset < end;) {
     const RemotePiece piece = PieceAt(offset);
     PENSTOCK_RETURN_IF_ERROR(each(piece));
@@ -41,8 +39,7 @@ absl::Status RemoteRanges::Read(uint64_t offset, std::span<std::byte> into) cons
       ForEachPiece(offset, into.size(), [&](const RemotePiece& piece) -> absl::Status {
         const uint64_t from = offset > piece.offset ? offset - piece.offset : 0;
         const size_t count = std::min<uint64_t>(piece.bytes - from, into.size());
-        PENSTOCK_RETURN_IF_ERROR(
-            ToReadStatus(file_->ReadPiece(piece, from, into.first(count))));
+        PENSTOCK_RETURN_IF_ERROR(ToReadStatus(file_->ReadPiece(piece, from, into.first(count))));
         into = into.subspan(count);
         return absl::OkStatus();
       });
