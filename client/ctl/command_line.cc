@@ -205,12 +205,15 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
 
 absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Call& call) {
   if (words.empty()) return Wrong("a command is missing, like 'penstockctl status'", kSeeHelp);
-  if (words[0] == "quarantine") {
-    if (words.size() < 2) {
-      return Wrong(
-          "'quarantine' needs a second word: 'quarantine list [DATASET]' or 'quarantine clear "
-          "DATASET'");
-    }
+  if (words[0] == "quarantine" || words[0] == "cache") {
+    if (words.size() < 2)
+      return words[0] == "cache"
+                 ? Wrong(
+                       "'cache' needs a second word: 'cache list', 'cache verify', 'cache clear' "
+                       "or 'cache warm DATASET'")
+                 : Wrong(
+                       "'quarantine' needs a second word: 'quarantine list [DATASET]' or "
+                       "'quarantine clear DATASET'");
     words[0] += absl::StrCat(" ", words[1]);
     words.erase(words.begin() + 1);
   }

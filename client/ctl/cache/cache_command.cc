@@ -63,9 +63,9 @@ std::string JsonOf(const std::vector<store::CachedObject>& objects) {
     };
     row["url"].set_string_value(UrlOf(object));
     row["name"].set_string_value(object.name);
-    number("objectBytes", object.object_bytes);
-    number("keptBytes", object.kept_bytes);
-    number("diskBytes", object.disk_bytes);
+    number("object_bytes", object.object_bytes);
+    number("kept_bytes", object.kept_bytes);
+    number("disk_bytes", object.disk_bytes);
     number("pieces", object.pieces);
     number("damaged", object.damaged);
   }

@@ -1,6 +1,7 @@
 #include "server/app/catalog/open_url.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,13 +61,26 @@ absl::Status NoDataset(const std::string& url) {
       "samples into shards, or copy what is there to a disk"));
 }
 
+// What the folder was when its store last answered. Nullopt: nobody knows.
+std::optional<FolderContent> RememberContent(const NamedDataset& dataset,
+                                             const OpeningOptions& options) {
+  const auto has = [&](absl::string_view suffix) {
+    const auto found = options.remote->List(dataset.path, suffix);
+    return found.ok() && !found->empty();
+  };
+  if (source::IsRemoteFolderKnown(ToRemoteFolderOptions(dataset, options)))
+    return FolderContent{.folders = true};
+  const FolderContent content = {.tar = has(source::kTarSuffix),
+                                 .records = has(source::kRecordsSuffix)};
+  if (!content.tar && !content.records) return std::nullopt;
+  return content;
+}
+
 // Shards come first, as in RecogniseUrl for files.
 absl::StatusOr<NamedDataset> RecogniseFolder(NamedDataset dataset, const OpeningOptions& options) {
   absl::StatusOr<FolderContent> content = LookInto(dataset.path, *options.remote);
-  // Then it is opened by the index that is kept.
-  const bool is_known = absl::IsUnavailable(content.status()) &&
-                        source::IsRemoteFolderKnown(ToRemoteFolderOptions(dataset, options));
-  if (is_known) content = FolderContent{.folders = true};
+  if (absl::IsUnavailable(content.status()))
+    if (std::optional<FolderContent> last = RememberContent(dataset, options)) content = *last;
   PENSTOCK_RETURN_IF_ERROR(content.status());
   if (content->tar)
     dataset.tar = {.shards = {dataset.path}};

@@ -62,15 +62,15 @@ class FetchTest(CacheCase):
         for url in (URL, "s3://classes/"):
             with self.subTest(url):
                 fetched = self.json("fetch", url)
-                self.assertEqual(int(fetched["samplesFetched"]), SAMPLES)
-                self.assertGreater(int(fetched["bytesFetched"]), SAMPLES * 1000)
+                self.assertEqual(int(fetched["samples_fetched"]), SAMPLES)
+                self.assertGreater(int(fetched["bytes_fetched"]), SAMPLES * 1000)
                 loader = self.loader(url)
                 next(iter(loader))  # it is open, which may ask for versions
                 self.proxy.reset_counts()
                 self.epoch(loader)
                 self.assertEqual(self.proxy.counts()["get"], 0)
                 again = self.json("fetch", url)
-                self.assertEqual((int(again["samplesFetched"]), int(again["bytesFetched"])), (SAMPLES, 0))
+                self.assertEqual((int(again["samples_fetched"]), int(again["bytes_fetched"])), (SAMPLES, 0))
 
     def test_a_fetch_that_was_interrupted_goes_on_where_it_ended(self):
         self.proxy.add("bandwidth", bytes_per_s=4 << 20)
@@ -85,7 +85,7 @@ class FetchTest(CacheCase):
         self.proxy.clear()
         time.sleep(0.5)  # what was under way
         whole = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
-        fetched = int(self.json("fetch", URL)["bytesFetched"])
+        fetched = int(self.json("fetch", URL)["bytes_fetched"])
         self.assertLess(fetched, whole - (4 << 20))
         self.assertGreater(fetched, 0)
 
@@ -148,9 +148,11 @@ class FetchTest(CacheCase):
 
     def test_what_was_never_opened_is_refused_while_the_store_is_away(self):
         self.json("fetch", URL)
+        self.store.put_folder("never", self.shards)
         self.proxy.add("outage", mode="refuse", seconds=3600)
-        code, _, err = self.ctl("fetch", "s3://photos/train/{000000..000002}.tar.other")
+        code, _, err = self.ctl("fetch", "s3://never/{000000..000001}.tar")
         self.assertEqual(code, 1, err)
+        self.assertIn("s3://never/00000", err)
 
 
 class NoRoomTest(CacheCase):

@@ -36,7 +36,9 @@ class RemoteFolderTest : public ::testing::Test {
   }
   std::string Refusal() { return std::string(Open().status().message()); }
   std::unique_ptr<Dataset> OpenLocal() {
-    auto opened = OpenFolder({.path = temp_.At("data")});
+    FolderOptions options;
+    options.path = temp_.At("data");
+    auto opened = OpenFolder(options);
     EXPECT_TRUE(opened.ok()) << opened.status();
     return std::move(opened->dataset);
   }
@@ -157,14 +159,16 @@ class DoublingStore : public penstock::testing::StoreInFolder {
 
 TEST_F(RemoteFolderTest, AListingThatNamesAFileTwiceIsRefused) {
   DoublingStore store;
-  const auto opened =
-      OpenRemoteFolder({.url = store.UrlOf(temp_.At("data/")), .remote = &store, .threads = 1});
+  const auto opened = OpenRemoteFolder(
+      {.url = store.UrlOf(temp_.At("data/")), .remote = &store, .state_dir = ""});
   EXPECT_TRUE(absl::IsDataLoss(opened.status()));
   EXPECT_THAT(std::string(opened.status().message()), HasSubstr("twice"));
 }
 
 TEST_F(RemoteFolderTest, AListingThatNobodyWaitsForEnds) {
-  RemoteFolderOptions options = {.url = store_.UrlOf(temp_.At("data/")), .remote = &store_};
+  RemoteFolderOptions options;
+  options.url = store_.UrlOf(temp_.At("data/"));
+  options.remote = &store_;
   options.progress = [](const ScanProgress&) { return false; };
   EXPECT_TRUE(absl::IsCancelled(OpenRemoteFolder(options).status()));
 }
