@@ -112,19 +112,17 @@ void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Canc
                     const rpc::Callback<rpc::IndexProgress>& progress) {
   const absl::StatusOr<NamedDataset> located = offered()->Locate(request.dataset, &opener);
   if (!located.ok()) return progress(located.status());
-  SharedCaller fetcher;
-  if (request.fetch)
-    fetcher = std::make_shared<const WaitingCallers::WaitingCaller>(callers_, FetchDeskOf(*located),
-                                                                    cancelled);
+  // Unlike an opening, a fetch is of no use to others once its caller has gone.
+  const Cancelled fetch_cancelled = request.fetch ? cancelled : nullptr;
   const SharedCaller caller = Join(*located, std::move(cancelled));
-  const auto index = [this, named = *located, caller, progress, fetcher, user = opener.uid,
+  const auto index = [this, named = *located, caller, progress, fetch_cancelled, user = opener.uid,
                       asked = base::Now()] {
     const auto loaded = Load(named, asked, *caller, [&progress](uint64_t files) {
       progress(rpc::IndexProgress{.files_seen = files});
     });
     if (!loaded.ok()) return progress(loaded.status());
-    if (fetcher == nullptr) return progress(DoneOf(*loaded));
-    Fetch(*loaded, named, user, fetcher, progress);
+    if (fetch_cancelled == nullptr) return progress(DoneOf(*loaded));
+    Fetch(*loaded, named, user, fetch_cancelled, progress);
   };
   const absl::Status taken = desks_.Do(DeskOf(*located), opener.uid, index);
   if (!taken.ok()) progress(taken);
@@ -132,10 +130,10 @@ void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Canc
 
 // Takes as long as the store does.
 void Catalog::Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& named, uid_t user,
-                    const SharedCaller& caller, const rpc::Callback<rpc::IndexProgress>& progress) {
+                    const Cancelled& cancelled, const rpc::Callback<rpc::IndexProgress>& progress) {
   const absl::StatusOr<plan::Range> range = RangeOfNamed(named, *loaded.state);
   if (!range.ok()) return progress(range.status());
-  const auto fetch = [this, loaded, range = *range, caller, progress] {
+  const auto fetch = [this, loaded, range = *range, cancelled, progress] {
     const auto say = [&](rpc::IndexProgress said, const FetchedSoFar& fetched) {
       said.samples_to_fetch = range.count;
       said.samples_fetched = fetched.samples;
@@ -144,7 +142,7 @@ void Catalog::Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& nam
     };
     const auto all = FetchDataset(*loaded.state->dataset, range, [&](const FetchedSoFar& fetched) {
       say({}, fetched);
-      return !stopping() && caller->IsWanted();
+      return !stopping() && !cancelled();
     });
     if (!all.ok()) return progress(all.status());
     say(DoneOf(loaded), *all);

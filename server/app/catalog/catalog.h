@@ -102,7 +102,7 @@ class Catalog {
                                              const WaitingCallers::WaitingCaller& caller,
                                              const std::function<void(uint64_t)>& seen) const;
   void Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& named, uid_t user,
-             const SharedCaller& caller, const rpc::Callback<rpc::IndexProgress>& progress);
+             const Cancelled& cancelled, const rpc::Callback<rpc::IndexProgress>& progress);
   bool stopping() const { return stopping_.load(); }
   std::shared_ptr<const OfferedDatasets> offered() const;
 

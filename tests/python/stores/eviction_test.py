@@ -9,6 +9,7 @@ import loader_test  # noqa: E402
 from stores import datasets  # noqa: E402
 
 support.need("numpy")
+import penstock  # noqa: E402
 
 SAMPLES, EPOCHS = 240, 4
 SIZES = [len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES)]
@@ -56,7 +57,9 @@ class EvictionTest(loader_test.StoreTest):
 
     def test_a_rank_of_many_keeps_what_its_next_epochs_need(self):
         # What a node with one of three ranks reads differs from epoch to epoch.
-        loader = self.loader(transform=loader_test.CROPS, seed=22, rank=0, world_size=3, batch_size=16)
+        loader = penstock.Loader(loader_test.URL, batch_size=16, shuffle=True, seed=22, transform=loader_test.CROPS, rank=0,
+                                 world_size=3, timeout=60)
+        self.addCleanup(loader.close)
         next(iter(loader))
         reads, fetched = self.run_epochs([loader])
         self.assertLess(len(reads), SAMPLES * EPOCHS / 2)

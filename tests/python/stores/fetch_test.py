@@ -111,7 +111,7 @@ class FetchTest(CacheCase):
             self.assertIn(f"s3://photos/train/00000{shard}.tar", out)
         listed = self.json("cache", "list", self.cache)["objects"]
         self.assertEqual(len(listed), 4)
-        self.assertEqual(sum(int(each["pieces"]) for each in listed), SAMPLES * 2)  # photographs and json
+        self.assertEqual(sum(int(each["pieces"]) for each in listed), SAMPLES * 3)  # photograph, class, json
         code, out, err = self.ctl("cache", "verify", self.cache)
         self.assertEqual(code, 0, err)
         code, _, err = self.ctl("cache", "clear", self.cache)
