@@ -117,19 +117,20 @@ std::optional<std::vector<std::string>> LastKnown::FindNames(const std::string& 
   return absl::StrSplit(*text, '\n');
 }
 
-bool LastKnown::is_away() const {
+bool LastKnown::IsAway(const std::string& where) const {
   const base::MutexLock lock(mutex_);
-  return base::Now() < away_until_;
+  const auto until = away_until_.find(where);
+  return until != away_until_.end() && base::Now() < until->second;
 }
 
-void LastKnown::NoteAway() {
+void LastKnown::NoteAway(const std::string& where) {
   const base::MutexLock lock(mutex_);
-  away_until_ = base::Now() + kAwayFor;
+  away_until_[where] = base::Now() + kAwayFor;
 }
 
-void LastKnown::NoteAnswer() {
+void LastKnown::NoteAnswer(const std::string& where) {
   const base::MutexLock lock(mutex_);
-  away_until_ = {};
+  away_until_.erase(where);
 }
 
 }  // namespace penstock::store

@@ -30,10 +30,11 @@ class LastKnown {
   void NoteNames(const std::string& what, const std::vector<std::string>& names);
   std::optional<std::vector<std::string>> FindNames(const std::string& what) const;
 
-  // Whether the store did not answer a moment ago, so that asking it again would only take time.
-  bool is_away() const;
-  void NoteAway();
-  void NoteAnswer();
+  // Whether a store, named by its bucket or host, did not answer a moment ago, so that asking it
+  // again would only take time.
+  bool IsAway(const std::string& where) const;
+  void NoteAway(const std::string& where);
+  void NoteAnswer(const std::string& where);
 
  private:
   void Load();
@@ -44,7 +45,7 @@ class LastKnown {
   mutable base::Mutex mutex_;
   // By a hash of `what`; a text that ToText or names gave.
   absl::flat_hash_map<uint64_t, std::string> known_ PENSTOCK_GUARDED_BY(mutex_);
-  base::TimePoint away_until_ PENSTOCK_GUARDED_BY(mutex_) = {};
+  absl::flat_hash_map<std::string, base::TimePoint> away_until_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::store

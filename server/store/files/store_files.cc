@@ -99,14 +99,14 @@ struct StoreFiles::Store {
                                        const Ask& ask, const Find& find, const Note& note) {
     const std::string what = absl::StrCat(kind, " ", endpoint, " ", ToText(address));
     std::optional<Answer> last = find(what);
-    if (last && known.is_away()) return *std::move(last);
+    if (last && known.IsAway(address.place)) return *std::move(last);
     absl::StatusOr<Answer> answer = ask();
     if (answer.ok()) {
-      known.NoteAnswer();
+      known.NoteAnswer(address.place);
       note(what, *answer);
     }
     if (!absl::IsUnavailable(answer.status()) || !last) return answer;
-    known.NoteAway();
+    known.NoteAway(address.place);
     PENSTOCK_LOG(kWarning, "store_away", {"url", ToText(address)},
                  {"reason", answer.status().message()},
                  {"used_instead", "what it said last; only what the cache has can be read"});
@@ -298,13 +298,18 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
 absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
-  return store->objects.ListPages(
+  if (store->known.IsAway(address.place))
+    return absl::UnavailableError(
+        absl::StrCat("'", ToText(address), "': the store did not answer a moment ago"));
+  const absl::Status listed = store->objects.ListPages(
       address, depth == Depth::kAll ? ListDepth::kAll : ListDepth::kOneLevel,
       [&](ListPage page) -> absl::StatusOr<bool> {
         PENSTOCK_ASSIGN_OR_RETURN(std::vector<source::RemoteEntry> entries,
                                   ToEntries(std::move(page), address));
         return take(std::move(entries));
       });
+  if (absl::IsUnavailable(listed)) store->known.NoteAway(address.place);
+  return listed;
 }
 
 absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(

@@ -85,11 +85,12 @@ TEST_F(LastKnownTest, WithoutAFileNothingIsKnown) {
 
 TEST_F(LastKnownTest, AStoreIsAwayUntilItAnswers) {
   LastKnown known("");
-  EXPECT_FALSE(known.is_away());
-  known.NoteAway();
-  EXPECT_TRUE(known.is_away());
-  known.NoteAnswer();
-  EXPECT_FALSE(known.is_away());
+  EXPECT_FALSE(known.IsAway("bucket"));
+  known.NoteAway("bucket");
+  EXPECT_TRUE(known.IsAway("bucket"));
+  EXPECT_FALSE(known.IsAway("other"));
+  known.NoteAnswer("bucket");
+  EXPECT_FALSE(known.IsAway("bucket"));
 }
 
 }  // namespace
