@@ -64,6 +64,18 @@ uint64_t WindowedOrder::operator()(uint64_t index) const {
   return shard * shard_samples_ + in_window % shard_samples_;
 }
 
+uint64_t WindowedOrder::PlaceOf(uint64_t sample) const {
+  PENSTOCK_CHECK(sample < samples_);
+  const uint64_t shard_place = permuted_.PlaceOf(sample / shard_samples_);
+  const uint64_t window = shard_place / shards_;
+  const uint64_t place = window * shards_;
+  const uint64_t start = StartOf(window);
+  const uint64_t size = std::min(StartOf(window + 1), samples_) - start;
+  uint64_t in_window = (shard_place - place) * shard_samples_ + sample % shard_samples_;
+  if (short_place_ >= place && shard_place > short_place_) in_window -= missing_;
+  return start + Permutation(size, Mix(window_key_ ^ window)).PlaceOf(in_window);
+}
+
 uint64_t SampleAt(Order order, const Windows& windows, uint64_t samples, uint64_t seed,
                   uint64_t epoch, uint64_t index) {
   if (order != Order::kShuffledInWindows) return SampleAt(order, samples, seed, epoch, index);

@@ -25,6 +25,7 @@ class WindowedOrder {
   // **Requires**: valid windows; 1 ≤ samples ≤ kMaxSamples.
   WindowedOrder(const Windows& windows, uint64_t samples, uint64_t seed, uint64_t epoch);
   uint64_t operator()(uint64_t index) const;  // index < samples
+  uint64_t PlaceOf(uint64_t sample) const;    // the inverse: the index of `sample`
 
  private:
   uint64_t WindowOf(uint64_t index) const;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/hash.h"
+#include "server/app/catalog/open_url.h"
 #include "server/source/annotated/annotated.h"
 #include "server/source/arrays/idx_pair.h"
 #include "server/source/arrays/npy.h"
@@ -24,8 +25,6 @@
 namespace penstock::app {
 namespace {
 
-constexpr size_t kRemoteIndexThreads = 64;
-
 source::IdxOptions ToIdxOptions(const NamedDataset& dataset, const OpeningOptions& options) {
   return {.files = *dataset.idx,
           .roots = options.roots,
@@ -37,11 +36,11 @@ source::CifarOptions ToCifarOptions(const NamedDataset& dataset, const OpeningOp
 }
 
 source::NpyOptions ToNpyOptions(const NamedDataset& dataset, const OpeningOptions& options) {
-  return {.spec = *dataset.npy, .roots = options.roots};
+  return {.spec = *dataset.npy, .roots = options.roots, .remote = options.remote};
 }
 
 source::TokensOptions ToTokensOptions(const NamedDataset& dataset, const OpeningOptions& options) {
-  return {.spec = *dataset.tokens, .roots = options.roots};
+  return {.spec = *dataset.tokens, .roots = options.roots, .remote = options.remote};
 }
 
 // The parsers are used only until this returns.
@@ -60,6 +59,7 @@ absl::StatusOr<std::unique_ptr<source::Dataset>> OpenRows(
 absl::StatusOr<OpenedDataset> OpenPhotographs(const NamedDataset& dataset,
                                               const OpeningOptions& options,
                                               const std::function<bool(uint64_t)>& seen) {
+  if (source::IsRemotePath(dataset.path)) return OpenFolderUrl(dataset, options, seen);
   source::FolderOptions folder;
   folder.path = dataset.path;
   folder.roots = options.roots;
@@ -190,40 +190,6 @@ DatasetIdentity MakeIdentity(const std::string& words, const source::FilesStamp&
           .changed_ns = files.changed_ns};
 }
 
-// Whether a folder in a store has shards of that kind.
-absl::StatusOr<bool> HasShards(const std::string& folder, absl::string_view suffix,
-                               const OpeningOptions& options) {
-  if (!absl::EndsWith(folder, "/") || options.remote == nullptr) return false;
-  PENSTOCK_ASSIGN_OR_RETURN(const source::RemoteFiles::Found found,
-                            options.remote->List(folder, suffix));
-  return !found.empty();
-}
-
-// Of files in stores there are only shards, which their names tell.
-absl::StatusOr<NamedDataset> RecogniseRemote(NamedDataset dataset, const OpeningOptions& options) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files,
-                            source::ExpandBraces(dataset.path));
-  const std::string& file = files.front();
-  PENSTOCK_ASSIGN_OR_RETURN(const bool has_tar,
-                            HasShards(dataset.path, source::kTarSuffix, options));
-  PENSTOCK_ASSIGN_OR_RETURN(const bool has_records,
-                            HasShards(dataset.path, source::kRecordsSuffix, options));
-  if (has_tar || source::IsTarPath(file)) {
-    dataset.tar = {.shards = {dataset.path}};
-  } else if (has_records || source::IsRecordsPath(file)) {
-    dataset.tfrecord = {.shards = {dataset.path}};
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("opening a dataset: '", dataset.path,
-                     "': from stores Penstock reads tar and TFRecord shards, by names such as "
-                     "s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/; "
-                     "pack the samples into shards, or copy what "
-                     "is there to a disk"));
-  }
-  dataset.by_path = false;
-  return dataset;
-}
-
 }  // namespace
 
 std::string PathOf(const source::ShardsSpec& spec) {
@@ -275,7 +241,7 @@ absl::StatusOr<NamedDataset> FilesNamed(const std::string& text) {
 
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options) {
   if (!dataset.by_path) return dataset;
-  if (source::IsRemotePath(dataset.path)) return RecogniseRemote(std::move(dataset), options);
+  if (source::IsRemotePath(dataset.path)) return RecogniseUrl(std::move(dataset), options);
   if (source::HasBraces(dataset.path) && source::IsTarPath(dataset.path)) {
     // Paths in the specification are checked when they are opened.
     (source::IsRecordsPath(dataset.path) ? dataset.tfrecord
@@ -344,6 +310,7 @@ absl::StatusOr<std::string> KeyOfFiles(const NamedDataset& dataset) {
     return ToString(spec);
   }
   if (dataset.annotated) return KeyOfAnnotated(*dataset.annotated);
+  if (!dataset.named_folder && source::IsRemotePath(dataset.path)) return dataset.path;
   if (!dataset.named_folder) return source::RealPath(dataset.path);
   source::NamedFolderSpec spec = *dataset.named_folder;
   PENSTOCK_ASSIGN_OR_RETURN(spec.folder, source::RealPath(spec.folder));

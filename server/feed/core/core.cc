@@ -201,6 +201,21 @@ std::vector<uint64_t> Core::Outstanding(SessionId id) const {
 
 // ---- Giving slots to sessions ----
 
+// Those of the session's feed, as far as they share an epoch in the same way.
+RanksHere Core::State::FindRanksHere(const Session& session) const {
+  const plan::Share& share = session.spec().share;
+  RanksHere here = {.world = share.world, .batch_size = share.batch_size};
+  for (const auto& [id, other] : sessions) {
+    const SessionSpec& spec = other->spec();
+    if (spec.feed == session.spec().feed && spec.share.world == share.world &&
+        spec.share.batch_size == share.batch_size)
+      here.ranks.push_back(spec.share.rank);
+  }
+  std::sort(here.ranks.begin(), here.ranks.end());
+  here.ranks.erase(std::unique(here.ranks.begin(), here.ranks.end()), here.ranks.end());
+  return here;
+}
+
 // Starts filling a slot for the session, and for all others that want the same.
 Slot& Core::State::Begin(Session& session) {
   const SlotKey key = session.NextKey();
@@ -208,8 +223,9 @@ Slot& Core::State::Begin(Session& session) {
   Slot& slot = session.arena().Begin(key, {.fill_path = spec.fill_path, .run = spec.run});
   Give(session, slot);
   Join(session);
-  ahead.push_back({key.feed, key.position});
-  if (!session.cursor().ended()) ahead.push_back({key.feed, session.cursor().position()});
+  const RanksHere ranks = FindRanksHere(session);
+  ahead.push_back({key.feed, key.position, ranks});
+  if (!session.cursor().ended()) ahead.push_back({key.feed, session.cursor().position(), ranks});
   ScheduleOf(spec.fill_path).VisitSessions(key.user, [&](Session& other) {
     if (&other.arena() == &slot.arena && other.Wants() && other.NextKey() == key) Join(other);
   });

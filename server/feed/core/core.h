@@ -25,6 +25,7 @@
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
+#include "server/feed/core/ranks_here.h"
 #include "server/plan/plan.h"
 
 namespace penstock::feed {
@@ -172,6 +173,7 @@ class Core {
   struct Ahead {
     FeedId feed = {};
     plan::Position position = {};
+    RanksHere ranks = {};  // which the feed has here
   };
   std::span<const Ahead> ahead() const;
   // Whether any session still wants these rows.

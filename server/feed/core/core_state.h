@@ -44,6 +44,7 @@ struct Core::State {
   Schedule& ScheduleOf(FillPath fill_path) { return schedules[static_cast<size_t>(fill_path)]; }
   void Changed();
 
+  RanksHere FindRanksHere(const Session& session) const;
   Slot& Begin(Session& session);
   void Join(Session& session);
   void Give(Session& session, Slot& slot);

@@ -17,6 +17,20 @@ namespace {
 
 // A shorter delay means only that the source is slow.
 constexpr base::Duration kShown = std::chrono::seconds(1);
+// So many samples' next uses are said while a row begins, so that all are said early in an epoch.
+constexpr uint64_t kSaidForEachRow = 8;
+
+// What is read of each sample. Of stored rows that are images, the feed selects what lies beside
+// them.
+source::Selection WhatIsRead(const Feed& feed) {
+  source::Selection read = feed.spec.selection;
+  if (!feed.spec.stored_images) return read;
+  const source::FieldRequest image = {.name = source::kImage};
+  const auto selected = feed.dataset->dataset->Select({&image, 1});
+  if (selected.ok())
+    read.fields.insert(read.fields.end(), selected->fields.begin(), selected->fields.end());
+  return read;
+}
 
 }  // namespace
 
@@ -101,12 +115,30 @@ void RowDispatch::ExpectAhead() {
   for (const Core::Ahead& ahead : core_.ahead()) {
     const std::shared_ptr<Feed> feed = feeds_.InUse(ahead.feed);
     if (!feed->dataset->dataset->is_remote()) continue;
-    std::vector<uint64_t> samples(ahead.position.rows);
-    PlannedFrom(feed->spec, {ahead.position.epoch, ahead.position.first}, samples);
-    for (const uint64_t sample : samples)
-      if (feed->kept == nullptr || !feed->kept->Find(sample))
-        feed->dataset->dataset->Expect(sample);
+    const bool begins_now = &ahead == &core_.ahead().front();
+    if (begins_now) uses_.Begin(feed, ahead);
+    Expect(*feed, ahead.position);
+    if (begins_now) SayUses(*feed, kSaidForEachRow * ahead.position.rows);
   }
+}
+
+void RowDispatch::Expect(const Feed& feed, const plan::Position& position) {
+  std::vector<uint64_t> samples(position.rows);
+  Place at = {.epoch = position.epoch, .place = position.first};
+  PlannedFrom(feed.spec, at, samples);
+  const source::Selection selection = WhatIsRead(feed);
+  for (const uint64_t sample : samples) {
+    if (feed.kept == nullptr || !feed.kept->Find(sample))
+      feed.dataset->dataset->Expect(sample, selection, uses_.TimesAfter(feed, at, sample));
+    ++at.place;
+  }
+}
+
+// A cache may hold more than this feed has read.
+void RowDispatch::SayUses(const Feed& feed, uint64_t most) {
+  const auto [first, end] = uses_.TakeUnsaid(feed, most);
+  for (uint64_t sample = first; sample < end; ++sample)
+    feed.dataset->dataset->NoteUse(sample, feed.spec.selection, uses_.NextTimes(feed, sample).next);
 }
 
 // ---- Handling the outcome ----

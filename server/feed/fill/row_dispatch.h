@@ -21,6 +21,7 @@
 #include "server/feed/engine/feed_book.h"
 #include "server/feed/fill/filler.h"
 #include "server/feed/fill/held_rows.h"
+#include "server/feed/fill/use_plan.h"
 #include "server/pool/pool.h"
 
 namespace penstock::feed {
@@ -64,6 +65,8 @@ class RowDispatch {
   void Begin(FillPath fill_path, const Next& next, base::TimePoint now);
   std::optional<Next> NextToRead(FillPath fill_path, base::TimePoint now);
   void ExpectAhead();
+  void Expect(const Feed& feed, const plan::Position& position);
+  void SayUses(const Feed& feed, uint64_t most);
   bool MayRead(const Filler& filler, UserId user, const Feed& feed, base::TimePoint now) const;
 
   void End(FillPath fill_path, const FillOutcome& outcome, base::TimePoint now);
@@ -81,6 +84,7 @@ class RowDispatch {
   const Fillers fillers_;
   const Events events_;
   HeldRows held_;
+  UsePlan uses_;
   std::set<std::shared_ptr<DatasetState>> troubled_;  // datasets whose source is failing
 };
 

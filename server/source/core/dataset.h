@@ -15,7 +15,9 @@
 #include "common/base/status.h"
 #include "common/base/target.h"
 #include "server/source/core/row_layout.h"
+#include "server/source/files/remote_file.h"
 #include "server/source/files/sha256.h"
+#include "server/source/files/use_times.h"
 #include "server/unpack/recipe.h"
 
 namespace penstock::source {
@@ -108,8 +110,14 @@ class Dataset {
 
   // Whether samples lie far away, so that Expect is worth a call.
   virtual bool is_remote() const { return false; }
-  // Says that the sample will be read soon. Never waits.
-  virtual void Expect(uint64_t) const {}
+  // Says that the sample's image and these fields will be read soon, and when they will be needed
+  // after that. Never waits.
+  virtual void Expect(uint64_t, const Selection&, const UseTimes&) const {}
+  // Fetches all that the sample has into the cache of its store. **Requires**: is_remote().
+  // **Errors**: as Reader::Read.
+  virtual absl::StatusOr<FetchOutcome> Fetch(uint64_t) const { return FetchOutcome{}; }
+  // Says when they will be needed next. Never waits.
+  virtual void NoteUse(uint64_t, const Selection&, uint64_t /*next*/) const {}
 
   virtual Storage storage() const { return Storage::kEncoded; }
   // kRows: whether samples must be parsed, so that workers fill the rows from what a Reader reads.

@@ -176,9 +176,16 @@ class MixtureDataset final : public Dataset {
     return part.of.dataset->stamp(Parts::InPart(part, sample));
   }
   bool is_remote() const override { return parts_->AnyIsRemote(); }
-  void Expect(uint64_t sample) const override {
+  void Expect(uint64_t sample, const Selection& selection, const UseTimes& times) const override {
     const Part& part = parts_->Of(sample);
-    part.of.dataset->Expect(Parts::InPart(part, sample));
+    const uint64_t in_part = Parts::InPart(part, sample);
+    if (part.same_fields) return part.of.dataset->Expect(in_part, selection, times);
+    part.of.dataset->Expect(in_part, part.Translate(selection), times);
+  }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    if (!part.of.dataset->is_remote()) return FetchOutcome{.is_kept = true};
+    return part.of.dataset->Fetch(Parts::InPart(part, sample));
   }
   bool IsUnchanged(uint64_t sample) const override {
     const Part& part = parts_->Of(sample);

@@ -1,6 +1,6 @@
 // What tar shards and TFRecord files answer alike: everything that the manifest and the files know.
 // State is TarState or RecordState, which have `files`, `manifest`, `fields`, `DisplayPath` and
-// `FindPiece`.
+// `FindPieces`.
 // **Thread safety**: immutable except for which files are open; any thread.
 #pragma once
 
@@ -29,9 +29,25 @@ class ShardDataset : public Dataset {
   }
   bool changed() const override { return state_->files.changed(); }
   bool is_remote() const override { return state_->files.are_remote(); }
-  void Expect(uint64_t sample) const override {
-    if (const std::optional<RemotePiece> piece = state_->FindPiece(sample))
-      state_->files.Expect(state_->manifest.ShardOf(sample), *piece);
+  void Expect(uint64_t sample, const Selection& selection, const UseTimes& times) const override {
+    if (const RemoteFile* const file = state_->files.remote(state_->manifest.ShardOf(sample)))
+      for (const RemotePiece& piece : state_->FindPieces(sample, selection))
+        file->Expect(piece, times);
+  }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    FetchOutcome all = {.is_kept = true};
+    const RemoteFile* const file = state_->files.remote(state_->manifest.ShardOf(sample));
+    for (const RemotePiece& piece : state_->AllPieces(sample)) {
+      PENSTOCK_ASSIGN_OR_RETURN(const FetchOutcome one, file->Fetch(piece));
+      all.bytes += one.bytes;
+      all.is_kept &= one.is_kept;
+    }
+    return all;
+  }
+  void NoteUse(uint64_t sample, const Selection& selection, uint64_t next) const override {
+    if (const RemoteFile* const file = state_->files.remote(state_->manifest.ShardOf(sample)))
+      for (const RemotePiece& piece : state_->FindPieces(sample, selection))
+        file->NoteUse(piece, next);
   }
   uint64_t content_pieces() const override { return state_->files.content_pieces(); }
   absl::Status AddContent(uint64_t piece, Sha256& sum) const override {

@@ -37,10 +37,6 @@ class ShardFiles {
   // the shard changed meanwhile.
   absl::Status Read(const Handle& handle, size_t shard, const RemotePiece& piece, uint64_t from,
                     std::span<std::byte> into) const;
-  // Says that the piece will be read soon.
-  void Expect(size_t shard, const RemotePiece& piece) const {
-    if (remote(shard) != nullptr) remote(shard)->Expect(piece);
-  }
   // **Errors**: DataLoss, with the difference, if the shard has changed.
   absl::Status CheckUnchanged(const Handle& handle, size_t shard) const;
   // The content of all shards, for content_digest.h.

@@ -173,10 +173,22 @@ std::string TarState::FindDisplayPath(uint64_t sample) const {
   return absl::StrCat(EscapeForDisplay(files.path(shard)), "#", *key);
 }
 
-std::optional<RemotePiece> TarState::FindPiece(uint64_t sample) const {
-  const ShardMember& first = manifest.MembersOf(sample).front();
-  if (manifest.extensions()[first.extension].kind != kWdsImage) return std::nullopt;
-  return RemotePiece{.offset = OffsetOf(first), .bytes = first.bytes};
+std::vector<RemotePiece> TarState::FindPieces(uint64_t sample, const Selection& selection) const {
+  std::vector<RemotePiece> pieces;
+  for (const ShardMember& member : manifest.MembersOf(sample)) {
+    const bool is_wanted =
+        manifest.extensions()[member.extension].kind == kWdsImage ||
+        std::any_of(selection.fields.begin(), selection.fields.end(),
+                    [&](uint32_t field) { return fields[field].extension == member.extension; });
+    if (is_wanted) pieces.push_back({.offset = OffsetOf(member), .bytes = member.bytes});
+  }
+  return pieces;
+}
+
+std::vector<RemotePiece> TarState::AllPieces(uint64_t sample) const {
+  Selection all;
+  for (uint32_t i = 0; i < fields.size(); ++i) all.fields.push_back(i);
+  return FindPieces(sample, all);
 }
 
 std::string TarState::DisplayPath(uint64_t sample) const {

@@ -28,8 +28,10 @@ struct TarState {
   // **Requires**: `shards` are the manifest's, in its order.
   TarState(std::vector<TreeFile> shards, ShardManifest from, std::shared_ptr<Parsers> parsers);
 
-  // The sample's image; nullopt if it has none.
-  std::optional<RemotePiece> FindPiece(uint64_t sample) const;
+  // The sample's image and the members of these fields, as far as it has them.
+  std::vector<RemotePiece> FindPieces(uint64_t sample, const Selection& selection) const;
+  // The image and the members of all fields.
+  std::vector<RemotePiece> AllPieces(uint64_t sample) const;
   // "SHARD#sample N" in valid UTF-8; N counts within the shard.
   std::string DisplayPath(uint64_t sample) const;
   // "SHARD#KEY". Reads the key from the shard; if that fails, returns DisplayPath.

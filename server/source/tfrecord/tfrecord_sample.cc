@@ -76,7 +76,7 @@ class RecordReader final : public Dataset::Reader {
   absl::Status Read(std::span<std::byte> into) override {
     const ShardSample& place = state_->manifest.sample(sample_);
     PENSTOCK_CHECK(file_ != nullptr && into.size() == BytesOf(place));
-    absl::Status status = state_->files.Read(file_, shard_, *state_->FindPiece(sample_), 0, into);
+    absl::Status status = state_->files.Read(file_, shard_, state_->FindPiece(sample_), 0, into);
     if (status.ok()) status = state_->files.CheckUnchanged(file_, shard_);
     file_ = nullptr;
     return status;
@@ -118,9 +118,9 @@ RecordState::RecordState(std::vector<TreeFile> shards, ShardManifest from, Recor
       fields(ToFields(manifest)),
       largest_record(LargestOf(manifest)) {}
 
-std::optional<RemotePiece> RecordState::FindPiece(uint64_t sample) const {
+RemotePiece RecordState::FindPiece(uint64_t sample) const {
   const ShardSample& at = manifest.sample(sample);
-  return RemotePiece{.offset = at.place + kRecordHeader, .bytes = BytesOf(at)};
+  return {.offset = at.place + kRecordHeader, .bytes = BytesOf(at)};
 }
 
 std::string RecordState::DisplayPath(uint64_t sample) const {

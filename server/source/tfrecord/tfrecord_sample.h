@@ -27,7 +27,11 @@ struct RecordState {
   RecordState(std::vector<TreeFile> shards, ShardManifest from, RecordRoles roles);
 
   // The sample's record.
-  std::optional<RemotePiece> FindPiece(uint64_t sample) const;
+  RemotePiece FindPiece(uint64_t sample) const;
+  std::vector<RemotePiece> AllPieces(uint64_t sample) const { return {FindPiece(sample)}; }
+  std::vector<RemotePiece> FindPieces(uint64_t sample, const Selection&) const {
+    return {FindPiece(sample)};
+  }
   // "FILE#NUMBER"; the number counts within the file.
   std::string DisplayPath(uint64_t sample) const;
 

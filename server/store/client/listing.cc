@@ -50,12 +50,12 @@ absl::StatusOr<std::string> ToKey(absl::string_view text, bool is_encoded) {
 }  // namespace
 
 TransferRequest ToListRequest(const Address& folder, const StoreAccess& access,
-                              const std::string& token) {
+                              const std::string& token, ListDepth depth) {
   // Signatures need the parameters in the order of their names, and all values encoded.
   std::string query;
   if (!token.empty()) absl::StrAppend(&query, "continuation-token=", PercentEncode(token), "&");
-  absl::StrAppend(&query,
-                  "delimiter=%2F&encoding-type=url&list-type=2&prefix=", PercentEncode(folder.key));
+  if (depth == ListDepth::kOneLevel) query += "delimiter=%2F&";
+  absl::StrAppend(&query, "encoding-type=url&list-type=2&prefix=", PercentEncode(folder.key));
   TransferRequest request = ToBucketRequest(folder, access, query);
   request.most_body = uint64_t{8} << 20;  // a thousand entries
   return request;
@@ -81,9 +81,22 @@ absl::StatusOr<ListPage> ToListPage(const TransferAnswer& answer, const Address&
   while (const auto entry = CutElement(xml, "Contents")) {
     const auto name = FirstElement(*entry, "Key");
     if (!name) return wrong("has an object without a name");
-    PENSTOCK_ASSIGN_OR_RETURN(std::string key, ToKey(*name, is_encoded));
-    if (!absl::StartsWith(key, folder.key)) return wrong("has an object of another folder");
-    page.keys.push_back(std::move(key));
+    ListedObject object;
+    PENSTOCK_ASSIGN_OR_RETURN(object.key, ToKey(*name, is_encoded));
+    if (!absl::StartsWith(object.key, folder.key)) return wrong("has an object of another folder");
+    if (const auto bytes = FirstElement(*entry, "Size"))
+      if (!absl::SimpleAtoi(*bytes, &object.bytes)) return wrong("has an object without a size");
+    if (const auto etag = FirstElement(*entry, "ETag")) object.etag = WithoutEntities(*etag);
+    page.objects.push_back(std::move(object));
+  }
+  xml = answer.body;
+  while (const auto entry = CutElement(xml, "CommonPrefixes")) {
+    const auto name = FirstElement(*entry, "Prefix");
+    if (!name) return wrong("has a folder without a name");
+    PENSTOCK_ASSIGN_OR_RETURN(std::string below, ToKey(*name, is_encoded));
+    if (!absl::StartsWith(below, folder.key) || !absl::EndsWith(below, "/"))
+      return wrong("has a folder of another one");
+    page.folders.push_back(std::move(below));
   }
   return page;
 }

@@ -36,26 +36,59 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
                    "could not be noticed; serve it by one that does"));
 }
 
-absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder) {
-  std::vector<std::string> keys;
+absl::Status ObjectStore::ListPages(const Address& folder, ListDepth depth, const TakePage& take) {
   std::string token;
   do {
     const TransferAnswer answer = Perform(folder, Tries::kLong, [&](const StoreAccess& access) {
-      return ToListRequest(folder, access, token);
+      return ToListRequest(folder, access, token, depth);
     });
     PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, folder));
     PENSTOCK_ASSIGN_OR_RETURN(ListPage page, ToListPage(answer, folder));
     if (!page.next_token.empty() && page.next_token == token)
       return absl::DataLossError(
           absl::StrCat("'", ToText(folder), "': the store's listing does not go on"));
-    token = std::move(page.next_token);
-    for (std::string& key : page.keys) keys.push_back(std::move(key));
-    if (keys.size() > kMostKeys)
-      return absl::ResourceExhaustedError(absl::StrCat("'", ToText(folder), "' holds more than ",
-                                                       kMostKeys, " objects; name the files"));
+    token = page.next_token;
+    PENSTOCK_ASSIGN_OR_RETURN(const bool goes_on, take(std::move(page)));
+    if (!goes_on) return absl::OkStatus();
   } while (!token.empty());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder) {
+  std::vector<std::string> keys;
+  const auto take = [&](ListPage page) -> absl::StatusOr<bool> {
+    for (ListedObject& object : page.objects) keys.push_back(std::move(object.key));
+    if (keys.size() <= kMostKeys) return true;
+    return absl::ResourceExhaustedError(absl::StrCat("'", ToText(folder), "' holds more than ",
+                                                     kMostKeys, " objects; name the files"));
+  };
+  PENSTOCK_RETURN_IF_ERROR(ListPages(folder, ListDepth::kOneLevel, take));
   std::sort(keys.begin(), keys.end());  // not all stores do
   return keys;
+}
+
+TransferAnswer ObjectStore::Ask(const Address& address, Tries tries, const ToRequest& make) {
+  return Perform(address, tries, make);
+}
+
+void ObjectStore::StartAsk(const Address& address, const ToRequest& make, Transfers::Done done) {
+  const auto refuse = [&](const absl::Status& why) {
+    TransferAnswer answer;
+    answer.status = why;
+    done(std::move(answer));
+  };
+  absl::StatusOr<Way> way = WayWithKeys(address);
+  if (!way.ok()) return refuse(way.status());
+  TransferRequest request = make(way->access);
+  transfers_.Start(std::move(request), [this, address, way = *std::move(way),
+                                        done = std::move(done)](TransferAnswer answer) {
+    if (LearnsRegion(address, way.access, answer))
+      answer.status = absl::UnavailableError("the bucket is in another region");
+    else if (MayHaveEndedKeys(answer) && way.keys != nullptr && way.keys->CanRenew())
+      answer.status = absl::UnavailableError("the keys may have ended");
+    if (absl::IsUnavailable(answer.status)) CountRetry(answer);
+    done(std::move(answer));
+  });
 }
 
 void ObjectStore::SetPlaces(std::vector<StorePlace> places) {
@@ -106,13 +139,8 @@ void ObjectStore::StartRead(const Address& address, const ObjectVersion& version
                    part.into.size() <= version.bytes - part.offset);
     end = part.offset + part.into.size();
   }
-  absl::StatusOr<Way> way = WayTo(address);
+  absl::StatusOr<Way> way = WayWithKeys(address);
   if (!way.ok()) return done(way.status());
-  if (way->keys != nullptr) {
-    const std::optional<SharedKeys> keys = way->keys->Peek();
-    if (!keys) return done(absl::UnavailableError("the keys are being renewed"));
-    way->access.credentials = *keys;
-  }
   TransferRequest request = FillingRequest(address, way->access, version, parts);
   transfers_.Start(std::move(request), [this, &address, &version, way = *std::move(way),
                                         done = std::move(done)](const TransferAnswer& answer) {
@@ -172,6 +200,15 @@ absl::StatusOr<ObjectStore::Way> ObjectStore::WayTo(const Address& address) cons
   if (address.scheme != Scheme::kS3) return way;
   if (const auto region = regions_.find(address.place); region != regions_.end())
     way.access.region = region->second;
+  return way;
+}
+
+absl::StatusOr<ObjectStore::Way> ObjectStore::WayWithKeys(const Address& address) const {
+  PENSTOCK_ASSIGN_OR_RETURN(Way way, WayTo(address));
+  if (way.keys == nullptr) return way;
+  const std::optional<SharedKeys> keys = way.keys->Peek();
+  if (!keys) return absl::UnavailableError("the keys are being renewed");
+  way.access.credentials = *keys;
   return way;
 }
 

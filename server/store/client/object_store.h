@@ -14,6 +14,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/store/address/address.h"
+#include "server/store/client/listing.h"
 #include "server/store/client/object_part.h"
 #include "server/store/client/places.h"
 #include "server/store/client/retry_reason.h"
@@ -52,6 +53,10 @@ class ObjectStore {
   // folders below it, in the order of their bytes. **Errors**: those of ToListPage;
   // ResourceExhausted: more than a million.
   absl::StatusOr<std::vector<std::string>> List(const Address& folder);
+  // Gives `take` what the folder holds, a page of a thousand at a time, until it returns false.
+  // **Errors**: those of ToListPage and of `take`.
+  using TakePage = std::function<absl::StatusOr<bool>(ListPage)>;
+  absl::Status ListPages(const Address& folder, ListDepth depth, const TakePage& take);
   // Fills `into` from the offset of that version. **Requires**: the range lies within it, and is
   // not empty. **Errors**: those of ToStatus and CheckVersion; `into` is then unspecified.
   enum class Tries { kShort, kLong };
@@ -65,6 +70,14 @@ class ObjectStore {
   using Done = std::function<void(const absl::Status&)>;
   void StartRead(const Address& address, const ObjectVersion& version,
                  const std::vector<ObjectPart>& parts, Done done);
+
+  // Sends what `make` makes for the access to the address's store, until it need not be tried
+  // again.
+  using ToRequest = std::function<TransferRequest(const StoreAccess&)>;
+  TransferAnswer Ask(const Address& address, Tries tries, const ToRequest& make);
+  // Sends it once, and returns. `done` is called once, as in Transfers. Unavailable: try again by
+  // Ask.
+  void StartAsk(const Address& address, const ToRequest& make, Transfers::Done done);
 
   RetryCounts retries() const;
 
@@ -85,6 +98,8 @@ class ObjectStore {
   TransferAnswer Perform(const Address& address, Tries tries, const Make& make);
   // Without keys. **Errors**: those of StorePlaces::Find.
   absl::StatusOr<Way> WayTo(const Address& address) const;
+  // With the keys that there are. **Errors**: also Unavailable: they are being renewed.
+  absl::StatusOr<Way> WayWithKeys(const Address& address) const;
   std::shared_ptr<const StorePlaces> places() const;
   bool LearnsRegion(const Address& address, const StoreAccess& used, const TransferAnswer& answer);
   // ToStatus; a refusal says whose keys were refused.

@@ -40,7 +40,9 @@ class FetchedObject {
   // **Requires**: is_joinable().
   virtual void StartParts(const std::vector<ObjectPart>& parts, Done done) const;
   // As Fetch, for those whom nobody asks again.
-  virtual absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const = 0;
+  virtual absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {
+    return Fetch(offset, into);
+  }
 };
 
 class Pieces {

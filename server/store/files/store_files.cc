@@ -9,10 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
+#include "common/telemetry/log.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
 #include "server/store/client/object_store.h"
+#include "server/store/client/whole_object.h"
+#include "server/store/files/gathered_object.h"
 #include "server/store/files/key_rings.h"
+#include "server/store/files/last_known.h"
 #include "server/store/files/read_through.h"
 
 namespace penstock::store {
@@ -39,6 +43,32 @@ uint64_t HashOf(const Address& address, const ObjectVersion& version,
   return digest != 0 ? digest : 1;
 }
 
+absl::StatusOr<Address> ParseFolder(const std::string& folder) {
+  PENSTOCK_ASSIGN_OR_RETURN(Address address, ParseAddress(folder));
+  if (address.scheme == Scheme::kS3 || address.scheme == Scheme::kGs) return address;
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", ToText(address), "': web servers do not list their files; name them, for ",
+                   "example train-{000..146}.tar"));
+}
+
+// What a listing says, with names below the folder.
+absl::StatusOr<std::vector<source::RemoteEntry>> ToEntries(ListPage page, const Address& folder) {
+  std::vector<source::RemoteEntry> entries;
+  for (std::string& below : page.folders)
+    entries.push_back({.name = below.substr(folder.key.size())});
+  for (ListedObject& object : page.objects) {
+    if (object.key.empty() || object.key.back() == '/') continue;  // stands for a folder
+    if (object.etag.empty())
+      return absl::FailedPreconditionError(absl::StrCat(
+          "'", ToText(folder), "': the store lists objects without their ETags, so a change could ",
+          "not be noticed; use a store that gives them"));
+    entries.push_back({.name = object.key.substr(folder.key.size()),
+                       .bytes = object.bytes,
+                       .pin = PinOf(object.etag)});
+  }
+  return entries;
+}
+
 }  // namespace
 
 // What the files share.
@@ -48,6 +78,7 @@ struct StoreFiles::Store {
       : most_held_bytes(options.most_bytes),
         most_cache_bytes(settings.cache_bytes),
         cache(std::move(folder)),
+        known(cache == nullptr ? "" : absl::StrCat(settings.cache_folder, "/", kKnownFile)),
         transfers(curl, settings.transfers),
         rings([this](TransferRequest request) { return transfers.Perform(std::move(request)); }),
         objects(transfers, {.places = rings.PlacesFor(settings.places)}),
@@ -78,9 +109,45 @@ struct StoreFiles::Store {
             .no_mirrors = no_mirrors.load()};
   }
 
+  // What the store says, or what it said last if it does not answer.
+  absl::StatusOr<ObjectVersion> Look(const Address& address) {
+    return AskOrRemember<ObjectVersion>(
+        "object", address, [&] { return objects.Stat(address); },
+        [&](const std::string& what) { return known.FindVersion(what); },
+        [&](const std::string& what, const ObjectVersion& is) { known.NoteVersion(what, is); });
+  }
+  absl::StatusOr<std::vector<std::string>> Names(const Address& folder) {
+    using Keys = std::vector<std::string>;
+    return AskOrRemember<Keys>(
+        "folder", folder, [&] { return objects.List(folder); },
+        [&](const std::string& what) { return known.FindNames(what); },
+        [&](const std::string& what, const Keys& are) { known.NoteNames(what, are); });
+  }
+
+  template <typename Answer, typename Ask, typename Find, typename Note>
+  absl::StatusOr<Answer> AskOrRemember(absl::string_view kind, const Address& address,
+                                       const Ask& ask, const Find& find, const Note& note) {
+    const std::string what =
+        absl::StrCat(kind, " ", objects.EndpointOf(address), " ", ToText(address));
+    std::optional<Answer> last = find(what);
+    if (last && known.IsAway(address.place)) return *std::move(last);
+    absl::StatusOr<Answer> answer = ask();
+    if (answer.ok()) {
+      known.NoteAnswer(address.place);
+      note(what, *answer);
+    }
+    if (!absl::IsUnavailable(answer.status()) || !last) return answer;
+    known.NoteAway(address.place);
+    PENSTOCK_LOG(kWarning, "store_away", {"url", ToText(address)},
+                 {"reason", answer.status().message()},
+                 {"used_instead", "what it said last; only what the cache has can be read"});
+    return *std::move(last);
+  }
+
   const uint64_t most_held_bytes, most_cache_bytes;
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
   std::atomic<uint64_t> no_mirrors = 0;      // files that the cache could not take
+  LastKnown known;
   Transfers transfers;
   KeyRings rings;
   ObjectStore objects;
@@ -91,17 +158,22 @@ struct StoreFiles::Store {
 class StoreFiles::File final : public source::RemoteFile {
  public:
   File(std::shared_ptr<Store> store, const Address& address, const ObjectVersion& version)
+      : File(store, ToText(address),
+             {.inode = HashOf(address, version, store->objects.EndpointOf(address), kStamp),
+              .bytes = version.bytes,
+              .mtime_ns = version.modified_ns,
+              .ctime_ns = version.modified_ns},
+             HashOf(address, version, store->objects.EndpointOf(address), kSecond),
+             std::make_shared<const Object>(store->objects, address, version)) {}
+  // `second`: another hash of the version than the state's.
+  File(std::shared_ptr<Store> store, std::string path, const source::FileState& state,
+       uint64_t second, std::shared_ptr<const FetchedObject> object)
       : store_(std::move(store)),
-        path_(ToText(address)),
-        state_{.inode = HashOf(address, version, store_->objects.EndpointOf(address), kStamp),
-               .bytes = version.bytes,
-               .mtime_ns = version.modified_ns,
-               .ctime_ns = version.modified_ns},
-        object_(std::make_shared<const Object>(store_->objects, address, version)) {
+        path_(std::move(path)),
+        state_(state),
+        object_(std::move(object)) {
     if (store_->cache == nullptr) return;
-    const std::string endpoint = store_->objects.EndpointOf(address);
-    const auto hash = [&](uint64_t salt) { return HashOf(address, version, endpoint, salt); };
-    mirror_ = store_->cache->OpenMirror({hash(kStamp), hash(kSecond)}, version.bytes);
+    mirror_ = store_->cache->OpenMirror({state.inode, second}, state.bytes, path_);
     if (mirror_ == nullptr) ++store_->no_mirrors;
   }
 
@@ -126,10 +198,24 @@ class StoreFiles::File final : public source::RemoteFile {
     return absl::OkStatus();
   }
 
-  void Expect(const source::RemotePiece& piece) const override {
+  void Expect(const source::RemotePiece& piece, const source::UseTimes& times) const override {
     if (!CheckWithin(piece.offset, piece.bytes).ok()) return;
-    if (mirror_ != nullptr && mirror_->Has(piece.offset, piece.bytes)) return;
+    const PieceUses uses = {.now = times.now, .next = times.next};
+    if (mirror_ != nullptr && mirror_->Expect(piece.offset, piece.bytes, uses)) return;
     store_->pieces.Expect(object_, piece.offset, piece.bytes);
+  }
+  absl::StatusOr<source::FetchOutcome> Fetch(const source::RemotePiece& piece) const override {
+    PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset, piece.bytes));
+    if (mirror_ == nullptr || piece.bytes == 0) return source::FetchOutcome{};
+    if (mirror_->Has(piece.offset, piece.bytes)) return source::FetchOutcome{.is_kept = true};
+    std::vector<std::byte> bytes(piece.bytes);
+    PENSTOCK_RETURN_IF_ERROR(store_->pieces.Read(object_, piece.offset, 0, bytes));
+    mirror_->Keep(piece.offset, bytes);
+    return source::FetchOutcome{.bytes = piece.bytes,
+                                .is_kept = mirror_->Has(piece.offset, piece.bytes)};
+  }
+  void NoteUse(const source::RemotePiece& piece, uint64_t next) const override {
+    if (mirror_ != nullptr) mirror_->NoteUse(piece.offset, next);
   }
 
   std::unique_ptr<source::RemotePass> BeginPass() const override {
@@ -186,7 +272,7 @@ class StoreFiles::File final : public source::RemoteFile {
   const std::shared_ptr<Store> store_;  // outlives the object
   const std::string path_;
   const source::FileState state_;
-  const std::shared_ptr<const Object> object_;
+  const std::shared_ptr<const FetchedObject> object_;
   std::shared_ptr<Mirror> mirror_;  // null: pieces are not kept
 };
 
@@ -265,7 +351,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std:
                                                 std::clamp<size_t>(urls.size(), 1, kAskedAtOnce)};
   PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(urls.size(), [&](size_t i) -> absl::Status {
     PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(urls[i]));
-    PENSTOCK_ASSIGN_OR_RETURN(const ObjectVersion version, store->objects.Stat(address));
+    PENSTOCK_ASSIGN_OR_RETURN(const ObjectVersion version, store->Look(address));
     found[i] = std::make_shared<const File>(store, address, version);
     return absl::OkStatus();
   }));
@@ -275,12 +361,8 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std:
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& folder,
                                                             absl::string_view suffix) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
-  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(folder));
-  if (address.scheme != Scheme::kS3 && address.scheme != Scheme::kGs)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", ToText(address), "': web servers do not list their files; name them, for ",
-        "example train-{000..146}", suffix));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->objects.List(address));
+  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->Names(address));
   std::vector<std::string> urls;
   for (const std::string& key : keys) {
     const absl::string_view name = absl::string_view(key).substr(address.key.size());
@@ -289,6 +371,44 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
       urls.push_back(absl::StrCat(folder, name));
   }
   return Find(urls);
+}
+
+absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
+  if (store->known.IsAway(address.place))
+    return absl::UnavailableError(
+        absl::StrCat("'", ToText(address), "': the store did not answer a moment ago"));
+  const absl::Status listed = store->objects.ListPages(
+      address, depth == Depth::kAll ? ListDepth::kAll : ListDepth::kOneLevel,
+      [&](ListPage page) -> absl::StatusOr<bool> {
+        PENSTOCK_ASSIGN_OR_RETURN(std::vector<source::RemoteEntry> entries,
+                                  ToEntries(std::move(page), address));
+        return take(std::move(entries));
+      });
+  if (absl::IsUnavailable(listed)) store->known.NoteAway(address.place);
+  return listed;
+}
+
+absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
+    source::GatheredFiles files) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const Address folder, ParseFolder(files.folder));
+  base::Hasher second;
+  second.Add(files.folder);
+  second.Add(files.state.inode);
+  return std::make_shared<const File>(
+      store, ToText(folder), files.state, second.Digest(),
+      std::make_shared<const GatheredObject>(store->objects, folder, std::move(files.at)));
+}
+
+uint64_t StoreFiles::StoreOf(const std::string& url) const {
+  const absl::StatusOr<Address> address = ParseAddress(url);
+  const absl::StatusOr<StoreSettings> settings = ReadStoreSettings(options_.environment);
+  base::Hasher hasher;
+  if (address.ok() && settings.ok() && address->scheme == Scheme::kS3)
+    hasher.Add(settings->store.s3.endpoint);
+  return hasher.Digest();
 }
 
 }  // namespace penstock::store

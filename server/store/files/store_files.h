@@ -36,6 +36,11 @@ class StoreFiles final : public source::RemoteFiles {
   // Replaces the settings, but for the cache and certificates that all places share, and has all
   // keys got anew. Files that were found are read by the new ones, too. Never waits.
   void SetSettings(const StoreSettings& settings);
+  absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) override;
+  absl::StatusOr<std::shared_ptr<const source::RemoteFile>> Gather(
+      source::GatheredFiles files) override;
+  uint64_t StoreOf(const std::string& url) const override;
+
   // Ends what is under way, and refuses whatever comes, with Cancelled.
   void Stop();
   // Call it some times a second: what was fetched for feeds that are over is let go, and what

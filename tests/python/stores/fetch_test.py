@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -33,11 +34,10 @@ class FetchTest(loader_test.StoreTest):
 class IndexingTest(FetchTest):
     def test_an_index_takes_few_requests_and_no_byte_twice(self):
         self.proxy.add("latency", ms=30)
-        begun = time.monotonic()
         self.index()
-        took, counts = time.monotonic() - begun, self.proxy.counts()
+        counts = self.proxy.counts()
         self.assertLess(counts["requests"], SAMPLES / 2, "it is no request a sample")
-        self.assertLess(took, SAMPLES * 2 * 0.03 / 4 / 2, "header by header, four shards at a time, takes 3.6 s")
+        self.assertGreater(counts["most_under_way"], 4, "several are under way for each shard")
         self.assertLessEqual(counts["bytes"], 1.01 * self.shard_bytes())
 
     def test_faults_while_it_indexes_do_no_harm(self):
@@ -97,14 +97,15 @@ class SlowStoreTest(FetchTest):
         self.index()
         self.proxy.add("bandwidth", bytes_per_s=3_000_000)
         loader, words = self.loader(), ""
+        wanted = re.compile(r"the store is the bottleneck: [234]\.\d MB/s, \d+ requests? under way")
         deadline = time.monotonic() + 40
-        while time.monotonic() < deadline and "the store is the bottleneck" not in words:
+        while time.monotonic() < deadline and not wanted.search(words):  # the rate is a mean of some seconds
             for batch in loader:
                 del batch
                 words = self.status()["feeds"][0]["verdict"]
-                if "the store is the bottleneck" in words:
+                if wanted.search(words):
                     break
-        self.assertRegex(words, r"the store is the bottleneck: [234]\.\d MB/s, \d+ requests? under way")
+        self.assertRegex(words, wanted)
 
 
 class StatusTest(FetchTest):

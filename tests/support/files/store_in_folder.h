@@ -43,19 +43,28 @@ class FileInFolder final : public source::RemoteFile {
     pieces_.push_back(piece);
     return Read(piece.offset + from, into);
   }
+  void Expect(const source::RemotePiece& piece, const source::UseTimes&) const override {
+    const std::lock_guard lock(mutex_);
+    expected_.push_back(piece);
+  }
   std::vector<source::RemotePiece> pieces() const {
     const std::lock_guard lock(mutex_);
     return pieces_;
+  }
+  std::vector<source::RemotePiece> expected() const {
+    const std::lock_guard lock(mutex_);
+    return expected_;
   }
 
  private:
   const std::string url_, local_;
   const source::FileState state_;
   mutable std::mutex mutex_;
-  mutable std::vector<source::RemotePiece> pieces_;  // that were read
+  mutable std::vector<source::RemotePiece> pieces_;    // that were read
+  mutable std::vector<source::RemotePiece> expected_;  // that will be
 };
 
-class StoreInFolder final : public source::RemoteFiles {
+class StoreInFolder : public source::RemoteFiles {
  public:
   static std::string UrlOf(const std::string& path) { return "s3://bucket" + path; }
 
@@ -79,10 +88,73 @@ class StoreInFolder final : public source::RemoteFiles {
     return Find(urls);
   }
 
+  absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) override {
+    ++listings;
+    PENSTOCK_RETURN_IF_ERROR(trouble);
+    std::vector<source::RemoteEntry> page;
+    const std::string root = LocalOf(folder);
+    const auto add = [&](const std::filesystem::directory_entry& entry) {
+      const std::string name = entry.path().string().substr(root.size());
+      if (entry.is_directory() && depth == Depth::kAll) return;
+      page.push_back(entry.is_directory() ? source::RemoteEntry{.name = name + "/"}
+                                          : EntryOf(entry.path(), name));
+    };
+    std::error_code ignored;
+    if (depth == Depth::kAll)
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored))
+        add(entry);
+    else
+      for (const auto& entry : std::filesystem::directory_iterator(root, ignored)) add(entry);
+    // In an order that is none.
+    std::sort(page.begin(), page.end(),
+              [](const auto& a, const auto& b) { return a.name > b.name; });
+    return take(std::move(page)).status();
+  }
+  absl::StatusOr<std::shared_ptr<const source::RemoteFile>> Gather(
+      source::GatheredFiles files) override {
+    return std::make_shared<const GatheredInFolder>(LocalOf(files.folder), std::move(files));
+  }
+  uint64_t StoreOf(const std::string&) const override { return number; }
+
   std::vector<std::shared_ptr<FileInFolder>> files;  // all that were found
+  absl::Status trouble;                              // what listings say
+  uint64_t number = 7;                               // of this store
+  std::atomic<int> listings = 0;
 
  private:
   static std::string LocalOf(const std::string& url) { return url.substr(UrlOf("").size()); }
+  static source::RemoteEntry EntryOf(const std::filesystem::path& path, const std::string& name) {
+    struct stat stat {};
+    if (::stat(path.c_str(), &stat) != 0) return {};
+    const source::FileState state = source::ToFileState(stat);
+    return {.name = name, .bytes = state.bytes, .pin = source::StampOf(state)};
+  }
+
+  // Checks each file's pin when it is read.
+  class GatheredInFolder final : public source::RemoteFile {
+   public:
+    GatheredInFolder(std::string root, source::GatheredFiles files)
+        : root_(std::move(root)), files_(std::move(files)) {}
+    std::string path() const override { return files_.folder; }
+    source::FileState state() const override { return files_.state; }
+    absl::Status Read(uint64_t, std::span<std::byte>) const override {
+      return absl::InternalError("it is read by pieces");
+    }
+    absl::Status ReadPiece(const source::RemotePiece& piece, uint64_t from,
+                           std::span<std::byte> into) const override {
+      const source::RemoteEntry entry = files_.at(piece.offset);
+      const source::RemoteEntry now = EntryOf(root_ + entry.name, entry.name);
+      if (piece.bytes != entry.bytes) return absl::InternalError("it is no piece");
+      if (now.name.empty()) return absl::NotFoundError(files_.folder + entry.name + " is gone");
+      if (now.pin != entry.pin) return source::Changed(files_.folder + entry.name, "its ETag");
+      const posix::Fd file(::open((root_ + entry.name).c_str(), O_RDONLY | O_CLOEXEC));
+      return source::ReadExactly(file, entry.name, from, into);
+    }
+
+   private:
+    const std::string root_;
+    const source::GatheredFiles files_;
+  };
 };
 
 }  // namespace penstock::testing

@@ -81,7 +81,8 @@ MAY_USE = {
     # The decoder in a Python process, which needs neither the client library nor a daemon.
     "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",
                              "server/augment/recipe", "server/decode", "nanobind"},
-    "client/ctl": COMMON | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
+    # The files of a cache are looked at without a daemon.
+    "client/ctl": COMMON | {"server/store/cache"} | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }
 

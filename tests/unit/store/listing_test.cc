@@ -10,6 +10,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+std::vector<std::string> KeysOf(const absl::StatusOr<ListPage>& page) {
+  std::vector<std::string> keys;
+  for (const ListedObject& object : page.value().objects) keys.push_back(object.key);
+  return keys;
+}
+
 Address FolderAt(absl::string_view url) { return *ParseAddress(url); }
 
 absl::StatusOr<ListPage> ReadPage(const std::string& body,
@@ -43,7 +49,7 @@ TEST(ListingTest, AWholePageHasNoNextOne) {
                                        ToEntry("a/1.tar") + ToEntry("a/2.tar") +
                                        "<CommonPrefixes><Prefix>a/b/</Prefix></CommonPrefixes>"));
   ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_THAT(page->keys, ElementsAre("a/1.tar", "a/2.tar"));
+  EXPECT_THAT(KeysOf(page), ElementsAre("a/1.tar", "a/2.tar"));
   EXPECT_EQ(page->next_token, "");
 }
 
@@ -52,19 +58,39 @@ TEST(ListingTest, APageMayBeEmptyAndGoOn) {
       ReadPage(ToListing("<IsTruncated>true</IsTruncated>"
                          "<NextContinuationToken>1/x+&amp;=</NextContinuationToken>"));
   ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_THAT(page->keys, ElementsAre());
+  EXPECT_THAT(KeysOf(page), ElementsAre());
   EXPECT_EQ(page->next_token, "1/x+&=");
 }
 
 TEST(ListingTest, NamesAreDecodedAsTheAnswerSays) {
   const std::string encoded = "<EncodingType>url</EncodingType>";
-  EXPECT_THAT(ReadPage(ToListing(encoded + ToEntry("a/with+space%2Bplus%26%3C.tar")))->keys,
+  EXPECT_THAT(KeysOf(ReadPage(ToListing(encoded + ToEntry("a/with+space%2Bplus%26%3C.tar")))),
               ElementsAre("a/with space+plus&<.tar"));
-  EXPECT_THAT(ReadPage(ToListing(encoded + ToEntry("a/%C3%BC%20.tar")))->keys,
+  EXPECT_THAT(KeysOf(ReadPage(ToListing(encoded + ToEntry("a/%C3%BC%20.tar")))),
               ElementsAre("a/ü .tar"));
-  EXPECT_THAT(ReadPage(ToListing(ToEntry("a/one+two&amp;&lt;three%20.tar")))->keys,
+  EXPECT_THAT(KeysOf(ReadPage(ToListing(ToEntry("a/one+two&amp;&lt;three%20.tar")))),
               ElementsAre("a/one+two&<three%20.tar"));
-  EXPECT_THAT(ReadPage(ToListing(ToEntry("a/&amp;lt;.tar")))->keys, ElementsAre("a/&lt;.tar"));
+  EXPECT_THAT(KeysOf(ReadPage(ToListing(ToEntry("a/&amp;lt;.tar")))), ElementsAre("a/&lt;.tar"));
+}
+
+TEST(ListingTest, AWholeTreeIsListedWithoutADelimiter) {
+  const std::string url =
+      ToListRequest(FolderAt("s3://bucket/a/"), {.endpoint = "http://h"}, "", ListDepth::kAll).url;
+  EXPECT_EQ(url, "http://h/bucket/?encoding-type=url&list-type=2&prefix=a%2F");
+}
+
+TEST(ListingTest, SizesETagsAndFoldersAreRead) {
+  const auto page = ReadPage(ToListing(
+      "<EncodingType>url</EncodingType><Contents><Key>a/1.jpg</Key><Size>123456789012</Size>"
+      "<ETag>&quot;abc-2&quot;</ETag></Contents><Contents><Key>a/2.jpg</Key></Contents>"
+      "<CommonPrefixes><Prefix>a/b+c/</Prefix></CommonPrefixes>"
+      "<CommonPrefixes><Prefix>a/d/</Prefix></CommonPrefixes>"));
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->objects[0].bytes, 123456789012u);
+  EXPECT_EQ(page->objects[0].etag, "\"abc-2\"");
+  EXPECT_EQ(page->objects[1].bytes, 0u);
+  EXPECT_EQ(page->objects[1].etag, "");
+  EXPECT_THAT(page->folders, ElementsAre("a/b c/", "a/d/"));
 }
 
 TEST(ListingTest, WhatIsNoPageIsRefused) {
@@ -76,6 +102,10 @@ TEST(ListingTest, WhatIsNoPageIsRefused) {
   EXPECT_THAT(why(ToListing("<IsTruncated>true</IsTruncated>")), HasSubstr("how it goes on"));
   EXPECT_THAT(why(ToListing("<Contents><Size>1</Size></Contents>")), HasSubstr("without a name"));
   EXPECT_THAT(why(ToListing(ToEntry("b/1.tar"))), HasSubstr("another folder"));
+  EXPECT_THAT(why(ToListing("<Contents><Key>a/1</Key><Size>-1</Size></Contents>")),
+              HasSubstr("without a size"));
+  EXPECT_THAT(why(ToListing("<CommonPrefixes><Prefix>b/</Prefix></CommonPrefixes>")),
+              HasSubstr("a folder of another one"));
   EXPECT_FALSE(ReadPage(ToListing("<EncodingType>url</EncodingType>" + ToEntry("a/%zz"))).ok());
   TransferAnswer denied;
   denied.code = 403;

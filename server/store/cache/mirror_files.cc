@@ -1,0 +1,234 @@
+#include "server/store/cache/mirror_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "common/base/hash.h"
+
+namespace penstock::store {
+namespace {
+
+constexpr char kData[] = ".data", kIndex[] = ".index", kNewIndex[] = ".index.new", kUrl[] = ".url";
+constexpr size_t kLongestUrlText = 8192;
+constexpr uint64_t kMagic = 0x31524f5252494d50;  // "PMIRROR1"
+
+struct IndexHeader {
+  uint64_t magic = kMagic;
+  ObjectId id = {};
+  uint64_t object_bytes = 0;
+  bool operator==(const IndexHeader&) const = default;
+};
+
+struct IndexRecord {
+  KeptPiece piece;
+  uint64_t check = 0;  // of the piece; a record that was not written whole has another
+};
+static_assert(sizeof(IndexRecord) == kRecordBytes);
+
+template <typename T>
+std::span<const std::byte> AsBytes(const T& value) {
+  return {reinterpret_cast<const std::byte*>(&value), sizeof value};
+}
+template <typename T>
+std::span<std::byte> AsWritable(T& value) {
+  return {reinterpret_cast<std::byte*>(&value), sizeof value};
+}
+
+IndexRecord MakeRecord(const KeptPiece& piece) {
+  return {.piece = piece, .check = base::Hash(AsBytes(piece))};
+}
+
+bool ReadWhole(const posix::Fd& file, uint64_t offset, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const ssize_t got = ::pread(file.get(), into.data(), into.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    into = into.subspan(static_cast<size_t>(got));
+    offset += static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+bool WriteWhole(const posix::Fd& file, uint64_t offset, std::span<const std::byte> from) {
+  while (!from.empty()) {
+    const ssize_t put = ::pwrite(file.get(), from.data(), from.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    from = from.subspan(static_cast<size_t>(put));
+    offset += static_cast<uint64_t>(put);
+  }
+  return true;
+}
+
+// Calls `each` for the records that are whole; returns where they end.
+uint64_t ForEachRecord(const posix::Fd& index, uint64_t object_bytes,
+                       const std::function<void(const KeptPiece&)>& each) {
+  uint64_t end = sizeof(IndexHeader);
+  std::vector<IndexRecord> some(4096);
+  for (;;) {
+    const ssize_t got = ::pread(index.get(), some.data(), some.size() * sizeof(IndexRecord),
+                                static_cast<off_t>(end));
+    if (got < 0 && errno == EINTR) continue;
+    const size_t whole = got <= 0 ? 0 : static_cast<size_t>(got) / sizeof(IndexRecord);
+    for (size_t i = 0; i < whole; ++i) {
+      const KeptPiece& piece = some[i].piece;
+      const bool fits = piece.offset <= object_bytes && piece.bytes <= object_bytes - piece.offset;
+      if (some[i].check != base::Hash(AsBytes(piece)) || !fits) return end;
+      each(piece);
+      end += sizeof(IndexRecord);
+    }
+    if (whole == 0) return end;
+  }
+}
+
+struct FileTaken {
+  uint64_t bytes = 0;
+  int64_t changed_ns = 0;
+};
+FileTaken TakenBy(const posix::Fd& folder, const std::string& name) {
+  struct stat stat {};
+  if (::fstatat(folder.get(), name.c_str(), &stat, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  return {static_cast<uint64_t>(stat.st_blocks) * 512,
+          stat.st_mtim.tv_sec * int64_t{1'000'000'000} + stat.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
+posix::Fd OpenIn(const posix::Fd& folder, const std::string& name, int flags) {
+  return posix::Fd(
+      ::openat(folder.get(), name.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+}
+
+std::vector<std::string> ObjectsIn(const posix::Fd& folder) {
+  std::vector<std::string> names;
+  const int copy = ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const entries = copy < 0 ? nullptr : ::fdopendir(copy);
+  if (entries == nullptr) return names;
+  while (const dirent* const entry = ::readdir(entries)) {
+    const absl::string_view name = entry->d_name;
+    if (absl::EndsWith(name, kData))
+      names.emplace_back(name.substr(0, name.size() - strlen(kData)));
+  }
+  ::closedir(entries);
+  return names;
+}
+
+RoomTaken RoomOf(const posix::Fd& folder, const std::string& object) {
+  const FileTaken index = TakenBy(folder, object + kIndex);
+  return {.bytes = TakenBy(folder, object + kData).bytes + index.bytes,
+          .used_ns = index.changed_ns};
+}
+
+std::string ReadUrl(const posix::Fd& folder, const std::string& object) {
+  const posix::Fd file = OpenIn(folder, object + kUrl, O_RDONLY);
+  std::string url(kLongestUrlText, '\0');
+  const ssize_t got = file.valid() ? ::pread(file.get(), url.data(), url.size(), 0) : 0;
+  url.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return url;
+}
+
+bool RemoveObject(const posix::Fd& folder, const std::string& object) {
+  for (const char* const ending : {kUrl, kNewIndex, kIndex, kData})
+    if (::unlinkat(folder.get(), (object + ending).c_str(), 0) != 0 && errno != ENOENT)
+      return false;
+  return true;
+}
+
+absl::Status MirrorFiles::Load(const ObjectId& id, uint64_t object_bytes,
+                               const std::function<void(const KeptPiece&)>& each) {
+  const IndexHeader header = {.id = id, .object_bytes = object_bytes};
+  const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_RDWR | O_CREAT);
+  const posix::Fd data = OpenIn(folder_, name_ + kData, O_RDWR | O_CREAT);
+  if (!index.valid() || !data.valid()) return base::ErrnoStatus(errno, "opening a mirror");
+  IndexHeader there;
+  if (!ReadWhole(index, 0, AsWritable(there)) || there != header) {
+    if (::ftruncate(index.get(), 0) != 0 || ::ftruncate(data.get(), 0) != 0 ||
+        !WriteWhole(index, 0, AsBytes(header)))
+      return base::ErrnoStatus(errno, "beginning a mirror");
+    return absl::OkStatus();
+  }
+  const uint64_t end = ForEachRecord(index, object_bytes, each);
+  records_ = (end - sizeof header) / sizeof(IndexRecord);
+  // What follows was not written whole. New records come in its place.
+  if (::ftruncate(index.get(), static_cast<off_t>(end)) != 0)
+    return base::ErrnoStatus(errno, "shortening a mirror's index");
+  (void)::futimens(index.get(), nullptr);  // it was used now
+  return absl::OkStatus();
+}
+
+void MirrorFiles::NoteUrl(const std::string& url) const {
+  if (url.empty() || url.size() > kLongestUrlText || ReadUrl(folder_, name_) == url) return;
+  const posix::Fd file = OpenIn(folder_, name_ + kUrl, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file.valid())
+    (void)WriteWhole(file, 0, {reinterpret_cast<const std::byte*>(url.data()), url.size()});
+}
+
+bool MirrorFiles::Look(uint64_t& object_bytes,
+                       const std::function<void(const KeptPiece&)>& each) const {
+  const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_RDONLY);
+  IndexHeader there;
+  if (!index.valid() || !ReadWhole(index, 0, AsWritable(there)) || there.magic != kMagic)
+    return false;
+  object_bytes = there.object_bytes;
+  ForEachRecord(index, object_bytes, each);
+  return true;
+}
+
+bool MirrorFiles::Read(const KeptPiece& piece, std::span<std::byte> into) const {
+  const posix::Fd data = OpenIn(folder_, name_ + kData, O_RDONLY);
+  return data.valid() && ReadWhole(data, piece.offset, into) && base::Hash(into) == piece.checksum;
+}
+
+bool MirrorFiles::Write(const KeptPiece& piece, std::span<const std::byte> bytes) {
+  if (is_torn_) return false;
+  const posix::Fd data = OpenIn(folder_, name_ + kData, O_WRONLY);
+  return data.valid() && WriteWhole(data, piece.offset, bytes) && Append(piece);
+}
+
+bool MirrorFiles::Punch(const FileSpan& blocks) {
+  if (blocks.bytes() == 0) return true;
+  const posix::Fd data = OpenIn(folder_, name_ + kData, O_WRONLY);
+  return data.valid() &&
+         ::fallocate(data.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     static_cast<off_t>(blocks.begin), static_cast<off_t>(blocks.bytes())) == 0;
+}
+
+void MirrorFiles::NoteGone(uint64_t offset) {
+  if (!is_torn_) Append({.offset = offset});
+}
+
+bool MirrorFiles::Append(const KeptPiece& piece) {
+  const IndexRecord record = MakeRecord(piece);
+  const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_WRONLY | O_APPEND);
+  if (!index.valid()) return false;
+  const ssize_t put = ::write(index.get(), &record, sizeof record);
+  if (put > 0 && put != sizeof record) is_torn_ = true;
+  if (put == sizeof record) ++records_;
+  return put == sizeof record;
+}
+
+bool MirrorFiles::Compact(const ObjectId& id, uint64_t object_bytes,
+                          const std::vector<KeptPiece>& pieces) {
+  std::vector<IndexRecord> records;
+  records.reserve(pieces.size());
+  for (const KeptPiece& piece : pieces) records.push_back(MakeRecord(piece));
+  const IndexHeader header = {.id = id, .object_bytes = object_bytes};
+  const posix::Fd index = OpenIn(folder_, name_ + kNewIndex, O_WRONLY | O_CREAT | O_TRUNC);
+  const bool written =
+      index.valid() && WriteWhole(index, 0, AsBytes(header)) &&
+      WriteWhole(index, sizeof header, std::as_bytes(std::span<const IndexRecord>(records))) &&
+      ::renameat(folder_.get(), (name_ + kNewIndex).c_str(), folder_.get(),
+                 (name_ + kIndex).c_str()) == 0;
+  if (!written) return false;
+  records_ = records.size();
+  is_torn_ = false;
+  return true;
+}
+
+}  // namespace penstock::store
