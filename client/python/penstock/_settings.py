@@ -155,7 +155,7 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
         seed=seed_of(seed), plan=plan, dtype=dtype_of(plan, dtype, usual[0]),
         layout=one_of(layout, LAYOUTS, "layout"), device=device, rank=place,
         remainder=remainder_of(drop_last, last_batch, place.world_size),
-        window=4 if prefetch_factor is None else positive(prefetch_factor, "prefetch_factor", MAX_WINDOW),
+        window=_window_of(prefetch_factor, decode),
         timeout=seconds(timeout, "timeout"), reconnect=seconds(reconnect, "reconnect"),
         address=os.fspath(address or ""), name=str(name), delivery=one_of(delivery, DELIVERIES, "delivery"),
         fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields), range=range_of(range),
@@ -208,6 +208,13 @@ def _plan_of_view(name, steps):
         return transforms.plan_of(steps)
     except InvalidArgument as error:
         raise InvalidArgument(f"the view {name!r}: {error}") from None
+
+
+def _window_of(prefetch_factor, decode):
+    """A GPU that decodes has two batches at once in hand, besides those that are ready."""
+    if prefetch_factor is not None:
+        return positive(prefetch_factor, "prefetch_factor", MAX_WINDOW)
+    return 4 if decode == "cpu" else 8
 
 
 def _check_effects(settings):
