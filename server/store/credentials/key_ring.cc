@@ -128,9 +128,7 @@ void KeyRing::RenewSoon() {
 
 void KeyRing::Reread() {
   const base::MutexLock lock(mutex_);
-  const bool may_have_changed =
-      found_ && (found_->kind == Kind::kFile || found_->kind == Kind::kAbsent);
-  if (!may_have_changed) return;
+  if (!found_ || found_->kind != Kind::kFile) return;
   Ask();
   AwaitAnswer(answers_);
 }

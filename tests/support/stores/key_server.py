@@ -75,7 +75,7 @@ class KeyServer:
 
     def _end(self):
         end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.lasts_s)
-        return end.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return end.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
     def _json(self):
         return json.dumps({"Code": "Success", "Type": "AWS-HMAC", "LastUpdated": "2026-01-01T00:00:00Z",

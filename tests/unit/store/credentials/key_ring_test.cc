@@ -189,6 +189,17 @@ TEST_F(KeyRingTest, FilesAreReadAgainFromTimeToTimeAndOnDemand) {
   EXPECT_TRUE(Becomes([&] { return source_->asked > before + 1; }));
 }
 
+TEST_F(KeyRingTest, WhereThereAreNoneAnOpeningDoesNotLookForThemAgainButARefusalDoes) {
+  Start();
+  source_->kind = Kind::kAbsent;
+  const SharedKeys none = *ring_->Get();
+
+  ring_->Reread();
+  EXPECT_EQ(source_->asked, 1);
+  EXPECT_TRUE(ring_->Renew(none));
+  EXPECT_EQ(source_->asked, 2);
+}
+
 TEST_F(KeyRingTest, AnErrorThatDoesNotPassIsSaidAtOnceAndOneThatMayAfterSomeTries) {
   Start();
   source_->SetTrouble(absl::FailedPreconditionError("a variable is wrong"));
