@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
+#include "common/posix/limits.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
 #include "server/store/files/read_through.h"
@@ -37,6 +38,16 @@ uint64_t HashOf(const Address& address, const ObjectVersion& version,
   return digest != 0 ? digest : 1;
 }
 
+// Connections may take a quarter of the files that this process may open.
+uint32_t MostConnections() {
+  return static_cast<uint32_t>(std::clamp<uint64_t>(posix::MaxOpenFiles() / 4, 16, 512));
+}
+
+Transfers::Options WithinFiles(Transfers::Options options) {
+  options.most_connections = std::min(options.most_connections, MostConnections());
+  return options;
+}
+
 }  // namespace
 
 // What the files share.
@@ -47,7 +58,7 @@ struct StoreFiles::Store {
         most_held_bytes(options.most_bytes),
         most_cache_bytes(settings.cache_bytes),
         cache(std::move(folder)),
-        transfers(curl, settings.transfers),
+        transfers(curl, WithinFiles(settings.transfers)),
         objects(transfers, settings.store),
         pieces(WithSoon(options)) {
     passes.most_ahead = options.most_bytes / 2;
@@ -56,6 +67,7 @@ struct StoreFiles::Store {
 
   // Pieces that are expected one after another begin together.
   Pieces::Options WithSoon(Pieces::Options options) {
+    options.most_at_once = std::min(options.most_at_once, MostConnections());
     options.soon = [this](std::function<void()> begin) { transfers.Post(std::move(begin)); };
     return options;
   }

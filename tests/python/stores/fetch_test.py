@@ -33,11 +33,10 @@ class FetchTest(loader_test.StoreTest):
 class IndexingTest(FetchTest):
     def test_an_index_takes_few_requests_and_no_byte_twice(self):
         self.proxy.add("latency", ms=30)
-        begun = time.monotonic()
         self.index()
-        took, counts = time.monotonic() - begun, self.proxy.counts()
+        counts = self.proxy.counts()
         self.assertLess(counts["requests"], SAMPLES / 2, "it is no request a sample")
-        self.assertLess(took, SAMPLES * 2 * 0.03 / 4 / 2, "header by header, four shards at a time, takes 3.6 s")
+        self.assertGreater(counts["most_under_way"], 4, "several are under way for each shard")
         self.assertLessEqual(counts["bytes"], 1.01 * self.shard_bytes())
 
     def test_faults_while_it_indexes_do_no_harm(self):
