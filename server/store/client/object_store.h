@@ -78,7 +78,7 @@ class ObjectStore {
   Transfers& transfers_;
   const Options options_;
   mutable base::Mutex mutex_;
-  RetryCounts retries_ PENSTOCK_GUARDED_BY(mutex_);
+  RetryCounts retries_ PENSTOCK_GUARDED_BY(mutex_) = {};
   StoreAccess s3_ PENSTOCK_GUARDED_BY(mutex_), gs_ PENSTOCK_GUARDED_BY(mutex_);
   std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
 };
