@@ -111,6 +111,19 @@ FlowVerdict Window() {
           "would let the daemon work ahead"};
 }
 
+// Who is busy while trainers wait. Requests to a store may be under way without a reader that waits
+// for them.
+FlowVerdict JudgeBusy(const FlowFigures& figures) {
+  const bool uses_copiers = figures.fill_path == FillPath::kRowCopiers;
+  const double workers = uses_copiers ? 0 : figures.workers_busy;
+  const bool asks_store = figures.store && figures.store->under_way >= 1;
+  if (std::max(workers, figures.readers_busy) < base::kBusy)
+    return asks_store ? Store(*figures.store) : Window();
+  if (workers >= figures.readers_busy) return Decoding(figures);
+  if (figures.store) return Store(*figures.store);
+  return uses_copiers ? Carrying(figures) : Reading(figures);
+}
+
 }  // namespace
 
 FlowVerdict Judge(const FlowFigures& figures) {
@@ -132,13 +145,7 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          " of the time that trainers slept; a greater device depth hides short "
                          "waits")};
   if (figures.fill_path == FillPath::kPython) return Making(figures);
-  if (figures.fill_path == FillPath::kRowCopiers) {
-    if (figures.readers_busy < base::kBusy) return Window();
-    return figures.store ? Store(*figures.store) : Carrying(figures);
-  }
-  if (std::max(figures.workers_busy, figures.readers_busy) < base::kBusy) return Window();
-  if (figures.workers_busy >= figures.readers_busy) return Decoding(figures);
-  return figures.store ? Store(*figures.store) : Reading(figures);
+  return JudgeBusy(figures);
 }
 
 }  // namespace penstock::feed

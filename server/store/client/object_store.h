@@ -109,7 +109,7 @@ class ObjectStore {
   Transfers& transfers_;
   const Options options_;
   mutable base::Mutex mutex_;
-  RetryCounts retries_ PENSTOCK_GUARDED_BY(mutex_);
+  RetryCounts retries_ PENSTOCK_GUARDED_BY(mutex_) = {};
   std::shared_ptr<const StorePlaces> places_ PENSTOCK_GUARDED_BY(mutex_);   // shared by requests
   std::map<std::string, std::string> regions_ PENSTOCK_GUARDED_BY(mutex_);  // by bucket, if another
 };

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
+#include "common/posix/limits.h"
 #include "common/telemetry/log.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
@@ -69,6 +70,16 @@ absl::StatusOr<std::vector<source::RemoteEntry>> ToEntries(ListPage page, const 
   return entries;
 }
 
+// Connections may take a quarter of the files that this process may open.
+uint32_t MostConnections() {
+  return static_cast<uint32_t>(std::clamp<uint64_t>(posix::MaxOpenFiles() / 4, 16, 512));
+}
+
+Transfers::Options WithinFiles(Transfers::Options options) {
+  options.most_connections = std::min(options.most_connections, MostConnections());
+  return options;
+}
+
 }  // namespace
 
 // What the files share.
@@ -79,7 +90,7 @@ struct StoreFiles::Store {
         most_cache_bytes(settings.cache_bytes),
         cache(std::move(folder)),
         known(cache == nullptr ? "" : absl::StrCat(settings.cache_folder, "/", kKnownFile)),
-        transfers(curl, settings.transfers),
+        transfers(curl, WithinFiles(settings.transfers)),
         rings([this](TransferRequest request) { return transfers.Perform(std::move(request)); }),
         objects(transfers, {.places = rings.PlacesFor(settings.places)}),
         pieces(WithSoon(options)) {
@@ -94,6 +105,7 @@ struct StoreFiles::Store {
 
   // Pieces that are expected one after another begin together.
   Pieces::Options WithSoon(Pieces::Options options) {
+    options.most_at_once = std::min(options.most_at_once, MostConnections());
     options.soon = [this](std::function<void()> begin) { transfers.Post(std::move(begin)); };
     return options;
   }

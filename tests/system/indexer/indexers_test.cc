@@ -66,6 +66,22 @@ TEST_F(IndexersTest, BytesOfARemoteFileAreSentWithinItAndNotForEver) {
   EXPECT_LE(remote.bytes, 16 * file.bytes + (64u << 20));
 }
 
+TEST_F(IndexersTest, PlacesInARemoteFileAreWithinItAndNoMoreThanItCanHave) {
+  const SomeBytes remote;
+  for (const char* lie :
+       {"places-outside", "places-far-outside", "places-nothing", "places-for-ever"}) {
+    source::ForeignFile file = File(lie);
+    file.remote = &remote;
+    uint64_t places = 0;
+    const source::ScanWatch watch = {.piece = [&](const source::RemotePiece&) { ++places; }};
+    const absl::Status status = parsers_->ScanTar(file, nullptr, {}, watch).status();
+    EXPECT_TRUE(absl::IsInternal(status)) << lie << ": " << status;
+    EXPECT_LE(places, file.bytes / 16) << lie;
+    EXPECT_TRUE(absl::IsInternal(parsers_->ScanTar(file, nullptr, {}, {}).status()))
+        << lie << " that nobody asked for";
+  }
+}
+
 TEST_F(IndexersTest, TroubleWithARemoteFileIsTheCallsErrorAndTheNextCallHasAnotherProcess) {
   SomeBytes remote;
   remote.status = absl::DataLossError("another version");

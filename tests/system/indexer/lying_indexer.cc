@@ -95,6 +95,14 @@ class Liar {
     if (what == "wants-too-many") return Want(0, kMostBytesSent + 1);
     if (what == "wants-outside") return Want(ask_.bytes - 1, 2);
     if (what == "wants-far-outside") return Want(std::numeric_limits<uint64_t>::max(), 2);
+    if (what == "places-outside") return SayWhere(Tells::kPlace, ask_.bytes - 1, 2);
+    if (what == "places-far-outside")
+      return SayWhere(Tells::kPlace, std::numeric_limits<uint64_t>::max(), 2);
+    if (what == "places-nothing") return SayWhere(Tells::kPlace, 0, 0);
+    if (what == "places-for-ever") {
+      for (uint64_t i = 0; i < ask_.bytes; ++i) SayWhere(Tells::kPlace, 0, 1);
+      return;
+    }
     if (what == "wants-the-same") {
       for (;;) {
         Want(0, ask_.bytes);
@@ -151,9 +159,10 @@ class Liar {
     (void)posix::Send(socket_, std::as_bytes(std::span(&tell, 1)), {});
   }
 
-  void Want(uint64_t offset, uint64_t count) {
-    const Tell tell = {
-        .what = Tells::kWants, .number = ask_.number, .count = count, .offset = offset};
+  void Want(uint64_t offset, uint64_t count) { SayWhere(Tells::kWants, offset, count); }
+
+  void SayWhere(Tells what, uint64_t offset, uint64_t count) {
+    const Tell tell = {.what = what, .number = ask_.number, .count = count, .offset = offset};
     (void)posix::Send(socket_, std::as_bytes(std::span(&tell, 1)), {});
   }
 

@@ -45,7 +45,7 @@ MAY_USE = {
     "server/store": {"common/base", "common/posix", "curl"},
     "server/store/cache": {"common/base", "common/posix"},
     # What joins stores and datasets.
-    "server/store/files": {"common/base", "common/telemetry", "server/store", "server/source/files"},
+    "server/store/files": {"common/base", "common/posix", "common/telemetry", "server/store", "server/source/files"},
     "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack", "expat", "json", "re2"},
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
