@@ -56,13 +56,13 @@ void PinnedStage::End() {
 
 absl::Status PinnedStage::AwaitStreams() {
   for (size_t i = 0; i < std::max<size_t>(1, lanes_.size()); ++i) {
-    PENSTOCK_RETURN_IF_ERROR(idle_->Record(StreamOf(i)));
+    PENSTOCK_RETURN_IF_ERROR(idle_->Record(StreamFor(i)));
     PENSTOCK_RETURN_IF_ERROR(idle_->Wait());
   }
   return absl::OkStatus();
 }
 
-Stream PinnedStage::StreamOf(uint64_t sequence) const {
+Stream PinnedStage::StreamFor(uint64_t sequence) const {
   return makes_rows() ? LaneOf(sequence).maker->stream() : stream_->get();
 }
 
@@ -107,7 +107,7 @@ absl::Status PinnedStage::Start(const Attachment::Taken& taken) {
 
 absl::Status PinnedStage::Copy(Place& place, const std::byte* slot) {
   const uint64_t sequence = place.taken.view.sequence;
-  const Stream stream = StreamOf(sequence);
+  const Stream stream = StreamFor(sequence);
   if (place.was_read) PENSTOCK_RETURN_IF_ERROR(place.read->MakeWait(stream));
   place.was_read = false;
   if (makes_rows()) PENSTOCK_RETURN_IF_ERROR(MakeRows(place, slot));
@@ -187,7 +187,7 @@ absl::Status PinnedStage::CopyRow(Place& place, uint32_t from, uint32_t to) {
   const auto copy = [&](uint64_t begin, uint64_t stride, uint64_t bytes) {
     std::byte* const at = place.memory->data() + begin;
     return gpu()->CopyOnDevice(at + to * stride, at + from * stride, bytes,
-                               StreamOf(place.taken.view.sequence));
+                               StreamFor(place.taken.view.sequence));
   };
   PENSTOCK_RETURN_IF_ERROR(copy(0, grant.row_elements(), grant.row_elements()));
   PENSTOCK_RETURN_IF_ERROR(copy(grant.labels_offset, sizeof(int64_t), sizeof(int64_t)));

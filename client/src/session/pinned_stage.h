@@ -93,7 +93,7 @@ class PinnedStage final : public LeaseOwner {
   // **Requires**: makes_rows().
   Lane& LaneOf(uint64_t sequence) { return lanes_[sequence % lanes_.size()]; }
   const Lane& LaneOf(uint64_t sequence) const { return lanes_[sequence % lanes_.size()]; }
-  Stream StreamOf(uint64_t sequence) const;
+  Stream StreamFor(uint64_t sequence) const;
   absl::Status AwaitStreams();
   absl::Status Copy(Place& place, const std::byte* slot);
   // Undecoded rows, on the lane's thread.
