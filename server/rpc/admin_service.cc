@@ -146,7 +146,8 @@ class AdminService final : public v1::AdminService::CallbackService {
     absl::Status may = judged.permit.status();
     if (may.ok()) may = dataset.status();
     if (may.ok() && request->fetch())
-      may = CheckStoreEnvironment(*dataset, request->store_environment());
+      may = CheckStoreEnvironment(*dataset,
+                                  {request->store_environment(), request->store_variables()});
     if (!may.ok()) {
       call->Progress(may);
       return call.get();

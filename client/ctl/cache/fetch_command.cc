@@ -45,6 +45,7 @@ absl::StatusOr<int> RunFetch(AdminClient& daemon, const Call& call, Progress::St
   request.set_dataset(call.dataset);
   request.set_fetch(true);
   request.set_store_environment(base::StoreEnvironmentFor(call.dataset));
+  request.set_store_variables(base::StoreVariableMarksFor(call.dataset));
   const auto fetched = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
     if (update.done()) return;
     if (!shown || (update.samples_to_fetch() > 0 && shown->expected() == 0))

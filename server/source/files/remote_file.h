@@ -104,7 +104,7 @@ class RemoteFiles {
   // Find. Nothing is looked at.
   virtual absl::StatusOr<std::shared_ptr<const RemoteFile>> Gather(GatheredFiles files) = 0;
   // A number that differs for two stores in which the same URL names different files.
-  virtual uint64_t StoreOf(const std::string& url) const = 0;
+  virtual uint64_t StoreOf(const std::string& url) = 0;
 };
 
 // What a read of a file says that was there when it was found: if it is gone, that is as permanent

@@ -414,12 +414,12 @@ absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
       std::make_shared<const GatheredObject>(store->objects, folder, std::move(files.at)));
 }
 
-uint64_t StoreFiles::StoreOf(const std::string& url) const {
+uint64_t StoreFiles::StoreOf(const std::string& url) {
   const absl::StatusOr<Address> address = ParseAddress(url);
-  const absl::StatusOr<StoreSettings> settings = ReadStoreSettings(options_.environment);
+  const absl::StatusOr<std::shared_ptr<Store>> store = Opened();
   base::Hasher hasher;
-  if (address.ok() && settings.ok() && address->scheme == Scheme::kS3)
-    hasher.Add(settings->store.s3.endpoint);
+  if (address.ok() && store.ok() && address->scheme == Scheme::kS3)
+    hasher.Add((*store)->objects.EndpointOf(*address));
   return hasher.Digest();
 }
 

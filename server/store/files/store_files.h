@@ -39,7 +39,7 @@ class StoreFiles final : public source::RemoteFiles {
   absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) override;
   absl::StatusOr<std::shared_ptr<const source::RemoteFile>> Gather(
       source::GatheredFiles files) override;
-  uint64_t StoreOf(const std::string& url) const override;
+  uint64_t StoreOf(const std::string& url) override;
 
   // Ends what is under way, and refuses whatever comes, with Cancelled.
   void Stop();

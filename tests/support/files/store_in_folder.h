@@ -114,7 +114,7 @@ class StoreInFolder : public source::RemoteFiles {
       source::GatheredFiles files) override {
     return std::make_shared<const GatheredInFolder>(LocalOf(files.folder), std::move(files));
   }
-  uint64_t StoreOf(const std::string&) const override { return number; }
+  uint64_t StoreOf(const std::string&) override { return number; }
 
   std::vector<std::shared_ptr<FileInFolder>> files;  // all that were found
   absl::Status trouble;                              // what listings say
