@@ -40,8 +40,9 @@ struct Pieces::PieceRequest {
   uint64_t bytes() const { return parts.back().end() - parts.front().offset; }
 };
 
-void FetchedObject::StartParts(const std::vector<ObjectPart>&, Done) const {
-  PENSTOCK_CHECK(false);  // those who are joinable have their own
+void FetchedObject::StartParts(const std::vector<ObjectPart>& parts, Done done) const {
+  PENSTOCK_CHECK(parts.size() == 1);  // those who are joinable have their own
+  Start(parts[0].offset, parts[0].into, std::move(done));
 }
 
 Pieces::Pieces(const Options& options)
@@ -166,12 +167,8 @@ void Pieces::Begin(const std::vector<RequestPtr>& requests) {
       End(request, absl::ResourceExhaustedError("no memory for a piece of an object"));
       continue;
     }
-    const auto* const object = request->object.get();
-    auto done = [this, request](const absl::Status& status) { End(request, status); };
-    if (object->is_joinable())
-      object->StartParts(request->parts, std::move(done));
-    else
-      object->Start(request->parts[0].offset, request->parts[0].into, std::move(done));
+    request->object->StartParts(
+        request->parts, [this, request](const absl::Status& status) { End(request, status); });
   }
 }
 

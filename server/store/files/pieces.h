@@ -37,7 +37,7 @@ class FetchedObject {
   // Whether one request may cover several pieces, or a part of one.
   virtual bool is_joinable() const { return false; }
   // Begins to fill several parts, each behind the one before, by one request, as Start.
-  // **Requires**: is_joinable().
+  // **Requires**: one part, or is_joinable().
   virtual void StartParts(const std::vector<ObjectPart>& parts, Done done) const;
   // As Fetch, for those whom nobody asks again.
   virtual absl::Status FetchPatiently(uint64_t offset, std::span<std::byte> into) const {

@@ -15,6 +15,12 @@ using ::testing::SizeIs;
 
 std::byte ByteAt(uint64_t offset) { return std::byte(offset % 251 ^ offset >> 13); }
 
+bool AreOfPlace(uint64_t offset, std::span<const std::byte> bytes) {
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (bytes[i] != ByteAt(offset + i)) return false;
+  return true;
+}
+
 // Answers at once, and counts.
 class NotedObject final : public FetchedObject {
  public:
@@ -59,7 +65,7 @@ class ReadThroughTest : public ::testing::Test {
     if (keeps == Keeps::kPieces)
       keep = [this](uint64_t offset, std::span<const std::byte> piece) {
         kept_[offset] = piece.size();
-        for (size_t i = 0; i < piece.size(); ++i) ASSERT_EQ(piece[i], ByteAt(offset + i));
+        EXPECT_TRUE(AreOfPlace(offset, piece)) << offset;
       };
     return std::make_unique<ReadThrough>(pieces_, shared_, object_, bytes, std::move(keep),
                                          ReadThrough::Options{});
@@ -67,7 +73,7 @@ class ReadThroughTest : public ::testing::Test {
   static void Expect(ReadThrough& pass, uint64_t offset, uint64_t bytes) {
     std::vector<std::byte> into(bytes);
     ASSERT_EQ(pass.Read(offset, into), absl::OkStatus());
-    for (uint64_t i = 0; i < bytes; ++i) ASSERT_EQ(into[i], ByteAt(offset + i)) << offset << i;
+    ASSERT_TRUE(AreOfPlace(offset, into)) << offset;
   }
 
   Pieces pieces_{{}};
@@ -92,7 +98,7 @@ TEST_F(ReadThroughTest, LargeMembersAreLeftOut) {
 }
 
 TEST_F(ReadThroughTest, EveryByteIsFetchedOnceAndEveryPieceKept) {
-  for (const uint64_t bytes : {700, 110'000, 3'000'000}) {
+  for (const uint64_t bytes : {700, 110'000, 1'500'000}) {
     kept_.clear();
     object_->bytes = 0;
     Pass(40, bytes, Keeps::kPieces);
