@@ -30,6 +30,12 @@ stores:
       profile: daemon
     - url: gs://open/
       endpoint: {endpoint}
+    - url: gs://photos/
+      endpoint: {endpoint}
+      region: {region}
+      credentials: profile
+      credentials_file: {folder}/credentials
+      profile: daemon
     - url: {endpoint}/open/
 datasets:
   - name: photos
@@ -38,6 +44,8 @@ datasets:
     tar: {{shards: [s3://photos/train/]}}
   - name: google
     tar: {{shards: ["gs://open/{{000000..000003}}.tar"]}}
+  - name: google-hmac
+    tar: {{shards: [gs://photos/train/]}}
   - name: web
     tar: {{shards: ["{endpoint}/open/{{000000..000003}}.tar"]}}
 """
@@ -98,7 +106,7 @@ class ConfiguredStoresTest(unittest.TestCase):
         private.start()
         self.addCleanup(private.stop)
         whole = self.epoch(self.shards, address=private.address)
-        for name in ("photos", "folder", "google", "web"):
+        for name in ("photos", "folder", "google", "google-hmac", "web"):
             with self.subTest(name):
                 for here, there in zip(self.epoch(name), whole):
                     numpy.testing.assert_array_equal(here, there)

@@ -343,20 +343,6 @@ TEST(PrivateConfigTest, WithoutMemoryForAPoolItIsRefused) {
               AllOf(HasSubstr("63.0 MiB"), HasSubstr("at least 64.0 MiB")));
 }
 
-TEST(PrivateConfigTest, ItsUserSaysForHowLongReadsAreTriedAgain) {
-  const auto retry_for = [](const char* text) {
-    ::setenv("PENSTOCK_RETRY_FOR", text, 1);
-    const auto config = PrivateConfig("/run/user/7/penstock");
-    ::unsetenv("PENSTOCK_RETRY_FOR");
-    return config.ok() ? std::to_string(config->source().retry_for_ms())
-                       : std::string(config.status().message());
-  };
-  EXPECT_EQ(retry_for(""), "60000");
-  EXPECT_EQ(retry_for("10m"), "600000");
-  EXPECT_THAT(retry_for("soon"), StartsWith("PENSTOCK_RETRY_FOR: "));
-  EXPECT_THAT(retry_for("25h"), HasSubstr("source.retry_for: got 25h, wanted 0ms to 24h"));
-}
-
 TEST(PrivateConfigTest, ADirectoryThatCannotHoldASocketIsRefused) {
   const std::string far = "/" + std::string(120, 'x');
 
