@@ -164,6 +164,20 @@ class NoRoomTest(CacheCase):
         self.assertRegex(err, rf"has no room for all of it: \d+ of {SAMPLES} samples are there")
 
 
+class PrivateDaemonTest(CacheCase):
+    def test_a_url_is_fetched_by_the_private_daemon_which_is_started_for_it(self):
+        cache, runtime = pathlib.Path(self.scratch.name) / "own", pathlib.Path(self.scratch.name) / "runtime"
+        runtime.mkdir(mode=0o700)
+        environment = {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "PENSTOCK_STORE_CACHE": str(cache),
+                       "PENSTOCK_STORE_CACHE_MAX": "1GiB", "HOME": self.scratch.name}
+        del environment["PENSTOCK_ADDRESS"]
+        ran = subprocess.run([CTL, "fetch", URL], env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"{SAMPLES} of {SAMPLES} samples are in the cache", ran.stdout)
+        listed = subprocess.run([CTL, "cache", "list"], env=environment, capture_output=True, text=True, timeout=60)
+        self.assertIn("4 objects", listed.stdout, listed.stderr)
+
+
 class NoCacheTest(CacheCase):
     def test_without_a_cache_there_is_nothing_to_fetch_into(self):
         code, _, err = self.ctl("fetch", URL)

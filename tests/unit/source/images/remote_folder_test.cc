@@ -159,8 +159,8 @@ class DoublingStore : public penstock::testing::StoreInFolder {
 
 TEST_F(RemoteFolderTest, AListingThatNamesAFileTwiceIsRefused) {
   DoublingStore store;
-  const auto opened = OpenRemoteFolder(
-      {.url = store.UrlOf(temp_.At("data/")), .remote = &store, .state_dir = ""});
+  const auto opened =
+      OpenRemoteFolder({.url = store.UrlOf(temp_.At("data/")), .remote = &store, .state_dir = ""});
   EXPECT_TRUE(absl::IsDataLoss(opened.status()));
   EXPECT_THAT(std::string(opened.status().message()), HasSubstr("twice"));
 }

@@ -63,8 +63,9 @@ TEST_F(RemoteShardsTest, ASampleIsReadAsTheMemberThatIsItsImage) {
 
 TEST_F(RemoteShardsTest, AllThatIsReadOfASampleIsExpectedAndNothingElse) {
   using penstock::testing::TarFile;
-  folder_.Write("1.tar", TarFile("a.cls", "1") + TarFile("a.json", "{}") + TarFile("a.jpg", "image") +
-                             TarFile("a.seg.png", "its mask") + penstock::testing::TarEnd());
+  folder_.Write("1.tar", TarFile("a.cls", "1") + TarFile("a.json", "{}") +
+                             TarFile("a.jpg", "image") + TarFile("a.seg.png", "its mask") +
+                             penstock::testing::TarEnd());
   const auto dataset = *OpenShards({UrlOf("1.tar")}, &store_);
   const auto bytes_expected = [&](const Selection& selection) {
     const size_t before = store_.files.back()->expected().size();
@@ -80,8 +81,9 @@ TEST_F(RemoteShardsTest, AllThatIsReadOfASampleIsExpectedAndNothingElse) {
   ASSERT_NE(mask, fields.end());
 
   EXPECT_THAT(bytes_expected({}), ElementsAre(5)) << "the image";
-  EXPECT_THAT(bytes_expected({.fields = {static_cast<uint32_t>(mask - fields.begin())}, .layout = {}}),
-              ElementsAre(5, 8));
+  EXPECT_THAT(
+      bytes_expected({.fields = {static_cast<uint32_t>(mask - fields.begin())}, .layout = {}}),
+      ElementsAre(5, 8));
 }
 
 TEST_F(RemoteShardsTest, TheIndexIsKeptForAsLongAsTheVersionIsTheSame) {
