@@ -115,12 +115,10 @@ class GrpcAdminClient final : public AdminClient {
   }
 
   absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
-      const std::string& dataset,
+      const v1::IndexDatasetRequest& request,
       const std::function<void(const v1::IndexDatasetResponse&)>& progress) override {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kIndexPatience);
-    v1::IndexDatasetRequest request;
-    request.set_dataset(dataset);
     const auto reader = stub_->IndexDataset(&context, request);
     v1::IndexDatasetResponse last;
     while (reader->Read(&last)) progress(last);

@@ -49,7 +49,7 @@ class AdminClient {
   virtual absl::StatusOr<v1::DigestDatasetResponse> DigestDataset(const std::string& dataset) = 0;
   // The same. Calls `progress` from time to time, and returns the last response.
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
-      const std::string& dataset,
+      const v1::IndexDatasetRequest& request,
       const std::function<void(const v1::IndexDatasetResponse&)>& progress) = 0;
 };
 

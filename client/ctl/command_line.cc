@@ -31,6 +31,12 @@ Inspect
 Control
   index DATASET             build or check a dataset's index before trainers need it
   digest DATASET            print the SHA-256 of its content, to keep with a checkpoint
+  fetch DATASET             fill the cache with a dataset of an object store, by name or URL, before
+                            trainers need it; go on where an interrupted fetch ended
+  cache list [FOLDER]       what is kept of which object (default: $PENSTOCK_STORE_CACHE)
+  cache verify [FOLDER]     read all of it, and report what is damaged
+  cache clear [FOLDER]      remove all of it, unless a daemon uses it
+  cache warm DATASET        the same as fetch; the other cache commands need no daemon
   quarantine list [DATASET] samples that could not be used, with the reason
   quarantine clear DATASET  let new sessions try its quarantined samples again
   drain                     refuse new sessions, wait until trainers have finished their epochs
@@ -189,8 +195,9 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
     return Wrong("'", form.words, "' does not take '",
                  absl::StrJoin(words.begin() + 1, words.end(), " "), "'", kSeeHelp);
   if (given == 0) return absl::OkStatus();
-  (has_dataset ? call.dataset : call.shell) = words[1];
-  if (!has_dataset &&
+  const bool is_folder = form.word == Word::kMaybeFolder;
+  (is_folder ? call.file : has_dataset ? call.dataset : call.shell) = words[1];
+  if (form.word == Word::kShell &&
       std::find(std::begin(kShells), std::end(kShells), words[1]) == std::end(kShells))
     return Wrong("'completion' takes 'bash', 'zsh' or 'fish', not '", words[1], "'");
   return absl::OkStatus();
@@ -198,12 +205,15 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
 
 absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Call& call) {
   if (words.empty()) return Wrong("a command is missing, like 'penstockctl status'", kSeeHelp);
-  if (words[0] == "quarantine") {
-    if (words.size() < 2) {
-      return Wrong(
-          "'quarantine' needs a second word: 'quarantine list [DATASET]' or 'quarantine clear "
-          "DATASET'");
-    }
+  if (words[0] == "quarantine" || words[0] == "cache") {
+    if (words.size() < 2)
+      return words[0] == "cache"
+                 ? Wrong(
+                       "'cache' needs a second word: 'cache list', 'cache verify', 'cache clear' "
+                       "or 'cache warm DATASET'")
+                 : Wrong(
+                       "'quarantine' needs a second word: 'quarantine list [DATASET]' or "
+                       "'quarantine clear DATASET'");
     words[0] += absl::StrCat(" ", words[1]);
     words.erase(words.begin() + 1);
   }

@@ -22,6 +22,10 @@ enum class Command {
   kDatasets,
   kIndex,
   kDigest,
+  kFetch,
+  kCacheList,
+  kCacheVerify,
+  kCacheClear,
   kQuarantineList,
   kQuarantineClear,
   kCheck,
@@ -38,14 +42,15 @@ struct Call {
   std::string address = {};  // empty: search for the daemon
   Output output = Output::kTable;
   ColorChoice color = ColorChoice::kAuto;
-  std::string dataset = {};   // index, digest, quarantine; empty: all, for "quarantine list"
+  std::string dataset = {};   // index, digest, fetch, quarantine; empty: all, for "quarantine list"
   std::string shell = {};     // completion
   std::string config = {};    // check; empty: none
   base::Duration deadline{};  // drain; 0: no limit
   bool cancel = false;        // drain
   std::optional<uint32_t> set_workers = {};  // workers
-  std::string file = {};                     // trace; "-": standard output
-  uint32_t trace_ms = 5'000;                 // trace: duration
+  // trace: where it goes, "-": standard output; cache: its folder, empty: the environment's
+  std::string file = {};
+  uint32_t trace_ms = 5'000;  // trace: duration
 };
 
 // `arguments` are those after the program's name. InvalidArgument has a one-line message that says

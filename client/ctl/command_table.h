@@ -11,7 +11,7 @@
 namespace penstock::ctl {
 
 // The argument that a command takes after its own words.
-enum class Word { kNone, kMaybeDataset, kDataset, kShell };
+enum class Word { kNone, kMaybeDataset, kDataset, kShell, kMaybeFolder };
 
 struct CommandForm {
   const char* words;  // "status", "quarantine list"

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/admin_client.h"
+#include "client/ctl/cache/cache_command.h"
+#include "client/ctl/cache/fetch_command.h"
 #include "client/ctl/check/finding.h"
 #include "client/ctl/check_views.h"
 #include "client/ctl/completion.h"
@@ -44,6 +46,15 @@ uint64_t ExpectedFiles(AdminClient& daemon, const std::string& dataset) {
   return 0;
 }
 
+Progress::Style StyleFor(Terminal terminal) {
+  return terminal == Terminal::kYes ? Progress::Style::kBar : Progress::Style::kLines;
+}
+
+bool IsAboutCache(Command command) {
+  return command == Command::kCacheList || command == Command::kCacheVerify ||
+         command == Command::kCacheClear;
+}
+
 std::string ShowIndexed(const std::string& dataset, const v1::IndexDatasetResponse& indexed) {
   std::string text = absl::StrCat(dataset, ": ", Count(indexed.samples()), " samples in ",
                                   Count(indexed.classes()), " classes",
@@ -57,13 +68,12 @@ std::string ShowIndexed(const std::string& dataset, const v1::IndexDatasetRespon
 absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& out,
                           std::ostream& progress, Terminal terminal) {
   const base::SteadyClock clock;
-  Progress shown(terminal == Terminal::kYes ? Progress::Style::kBar : Progress::Style::kLines,
-                 ExpectedFiles(daemon, call.dataset), clock.Now());
-  const auto indexed =
-      daemon.IndexDataset(call.dataset, [&](const v1::IndexDatasetResponse& update) {
-        if (!update.done())
-          progress << shown.Update(update.files_seen(), clock.Now()) << std::flush;
-      });
+  Progress shown(StyleFor(terminal), ExpectedFiles(daemon, call.dataset), clock.Now());
+  v1::IndexDatasetRequest request;
+  request.set_dataset(call.dataset);
+  const auto indexed = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
+    if (!update.done()) progress << shown.Update(update.files_seen(), clock.Now()) << std::flush;
+  });
   progress << shown.End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(indexed.status());
   out << (call.output == Output::kJson ? Json(*indexed) : ShowIndexed(call.dataset, *indexed));
@@ -172,8 +182,12 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     return 0;
   }
   if (call.command == Command::kCheck) return Check(call, sheet);
+  if (IsAboutCache(call.command)) return RunCacheCommand(call, out, progress);
 
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemonToOperate(call.address));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address,
+                            call.command == Command::kFetch
+                                ? FindDaemonToFetch(call)
+                                : client::FindDaemonToOperate(call.address));
   const std::unique_ptr<AdminClient> daemon = AdminClient::Make(address);
   switch (call.command) {
     case Command::kStatus:
@@ -190,6 +204,8 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
       return Index(*daemon, call, out, progress, terminal);
     case Command::kDigest:
       return Digest(*daemon, call, out);
+    case Command::kFetch:
+      return RunFetch(*daemon, call, StyleFor(terminal), out, progress);
     case Command::kQuarantineList:
       return Print(daemon->ListQuarantine(call.dataset), sheet);
     case Command::kQuarantineClear:
@@ -207,6 +223,9 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     case Command::kHelp:
     case Command::kVersion:
     case Command::kCheck:
+    case Command::kCacheList:
+    case Command::kCacheVerify:
+    case Command::kCacheClear:
     case Command::kCompletion:
       break;
   }

@@ -18,6 +18,8 @@ class Progress {
   Progress(Style style, uint64_t expected, base::TimePoint start)
       : style_(style), expected_(expected), start_(start) {}
 
+  uint64_t expected() const { return expected_; }
+
   // Text to print now: a bar ten times a second, or a line every five seconds; "" in between.
   std::string Update(uint64_t files_seen, base::TimePoint now);
 

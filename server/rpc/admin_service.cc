@@ -1,5 +1,6 @@
 #include "common/base/clock.h"
 #include "penstock/v1/admin.grpc.pb.h"
+#include "server/rpc/access/store_environment_check.h"
 #include "server/rpc/calls/drain_news.h"
 #include "server/rpc/calls/index_call.h"
 #include "server/rpc/calls/repeated_call.h"
@@ -142,12 +143,17 @@ class AdminService final : public v1::AdminService::CallbackService {
         gate_.Judge<v1::IndexDatasetRequest>(MakeCall(*context, WhatOf(*request)));
     const auto call = IndexCall::Make(calls_, std::move(judged.audited));
     const auto dataset = DatasetFrom(request->dataset());
-    if (!judged.permit.ok() || !dataset.ok()) {
-      call->Progress(judged.permit.ok() ? dataset.status() : judged.permit.status());
+    absl::Status may = judged.permit.status();
+    if (may.ok()) may = dataset.status();
+    if (may.ok() && request->fetch())
+      may = CheckStoreEnvironment(*dataset, request->store_environment());
+    if (!may.ok()) {
+      call->Progress(may);
       return call.get();
     }
     controller_.IndexDataset(
-        *judged.permit, *dataset, [call] { return call->cancelled(); },
+        *judged.permit, {.dataset = *dataset, .fetch = request->fetch()},
+        [call] { return call->cancelled(); },
         [call](const absl::StatusOr<IndexProgress>& progress) { call->Progress(progress); });
     return call.get();
   }

@@ -108,12 +108,20 @@ using Callback = std::function<void(absl::StatusOr<T>)>;
 // True once the caller does not wait any more. Any thread; never blocks.
 using Cancelled = std::function<bool()>;
 
+struct IndexRequest {
+  std::string dataset = {};
+  bool fetch = false;  // also fetch all of it into the cache
+};
+
 struct IndexProgress {
   uint64_t files_seen = 0;
   bool done = false, from_cache = false;
   uint64_t samples = 0;
   uint32_t classes = 0;
   std::string warning = {};
+  // Of a request to fetch.
+  uint64_t samples_fetched = 0, samples_to_fetch = 0;
+  uint64_t bytes_fetched = 0;
 };
 
 // Receives an order of samples. An order that is not finished is discarded.
@@ -170,7 +178,7 @@ class Controller {
                              Callback<DatasetDescription> done) = 0;
   // Calls `progress` repeatedly, and finally with done = true or an error. Checks `cancelled` now
   // and then.
-  virtual void IndexDataset(const Permit& permit, const std::string& dataset,
+  virtual void IndexDataset(const Permit& permit, const IndexRequest& request,
                             std::function<bool()> cancelled, Callback<IndexProgress> progress) = 0;
 
   // Calls back after `length`. Checks `cancelled` several times a second. **Errors**:

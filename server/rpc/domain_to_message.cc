@@ -196,6 +196,9 @@ v1::IndexDatasetResponse MessageOf(const IndexProgress& progress) {
   message.set_samples(progress.samples);
   message.set_classes(progress.classes);
   message.set_warning(progress.warning);
+  message.set_samples_fetched(progress.samples_fetched);
+  message.set_samples_to_fetch(progress.samples_to_fetch);
+  message.set_bytes_fetched(progress.bytes_fetched);
   return message;
 }
 

@@ -55,9 +55,11 @@ _penstockctl() {
     return
   fi
   case ${words[*]} in
-    '') _penstockctl_of 'status sessions workers datasets top trace index digest quarantine drain reload check completion help' ;;
+    '') _penstockctl_of 'status sessions workers datasets top trace index digest fetch cache quarantine drain reload check completion help' ;;
     quarantine) _penstockctl_of 'list clear' ;;
-    'index' | 'digest' | 'quarantine list' | 'quarantine clear') _penstockctl_of "$(_penstockctl_datasets "$address")" ;;
+    cache) _penstockctl_of 'list verify clear warm' ;;
+    'cache list' | 'cache verify' | 'cache clear') _penstockctl_files ;;
+    'index' | 'digest' | 'fetch' | 'cache warm' | 'quarantine list' | 'quarantine clear') _penstockctl_of "$(_penstockctl_datasets "$address")" ;;
     completion) _penstockctl_of 'bash zsh fish' ;;
   esac
 }

@@ -47,6 +47,12 @@ complete -c penstockctl -n '__penstockctl_at ""' -a top -d 'all of this, live, o
 complete -c penstockctl -n '__penstockctl_at ""' -a trace -d 'write a timeline of samples and batches'
 complete -c penstockctl -n '__penstockctl_at ""' -a index -d 'build or check a dataset index'
 complete -c penstockctl -n '__penstockctl_at ""' -a digest -d 'print the SHA-256 of a dataset'
+complete -c penstockctl -n '__penstockctl_at ""' -a fetch -d 'fill the cache with a dataset of a store'
+complete -c penstockctl -n '__penstockctl_at ""' -a cache -d 'what is kept of object stores'
+complete -c penstockctl -n '__penstockctl_at cache' -a list -d 'what is kept of which object'
+complete -c penstockctl -n '__penstockctl_at cache' -a verify -d 'read all of it, report damage'
+complete -c penstockctl -n '__penstockctl_at cache' -a clear -d 'remove all of it'
+complete -c penstockctl -n '__penstockctl_at cache' -a warm -d 'fill the cache with a dataset of a store'
 complete -c penstockctl -n '__penstockctl_at ""' -a quarantine -d 'samples that could not be used, with the reason'
 complete -c penstockctl -n '__penstockctl_at quarantine' -a list -d 'samples that could not be used, with the reason'
 complete -c penstockctl -n '__penstockctl_at quarantine' -a clear -d 'let new sessions try them again'
@@ -57,6 +63,11 @@ complete -c penstockctl -n '__penstockctl_at ""' -a completion -d 'print the com
 complete -c penstockctl -n '__penstockctl_at ""' -a help -d 'show the help'
 complete -c penstockctl -n '__penstockctl_at index' -a '(__penstockctl_datasets)'
 complete -c penstockctl -n '__penstockctl_at digest' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at fetch' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at cache warm' -a '(__penstockctl_datasets)'
+complete -c penstockctl -n '__penstockctl_at cache list' -F
+complete -c penstockctl -n '__penstockctl_at cache verify' -F
+complete -c penstockctl -n '__penstockctl_at cache clear' -F
 complete -c penstockctl -n '__penstockctl_at quarantine list' -a '(__penstockctl_datasets)'
 complete -c penstockctl -n '__penstockctl_at quarantine clear' -a '(__penstockctl_datasets)'
 complete -c penstockctl -n '__penstockctl_at completion' -a 'bash zsh fish'

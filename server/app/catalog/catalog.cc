@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/app/catalog/fetch_dataset.h"
+
 namespace penstock::app {
 namespace {
 
@@ -10,6 +12,11 @@ absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 // The queue in which datasets with this name are opened.
 std::string DeskOf(const NamedDataset& dataset) {
   return absl::StrCat("open ", dataset.name, "\n", dataset.path);
+}
+
+// The queue in which they are fetched.
+std::string FetchDeskOf(const NamedDataset& dataset) {
+  return absl::StrCat("fetch ", DeskOf(dataset));
 }
 
 OpeningOptions ToOpeningOptions(const Catalog::Options& options,
@@ -101,19 +108,46 @@ void Catalog::Open(const std::string& dataset, const Opener& opener,
   if (!taken.ok()) done(taken);
 }
 
-void Catalog::Index(const std::string& dataset, const Opener& opener, Cancelled cancelled,
+void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Cancelled cancelled,
                     const rpc::Callback<rpc::IndexProgress>& progress) {
-  const absl::StatusOr<NamedDataset> located = offered()->Locate(dataset, &opener);
+  const absl::StatusOr<NamedDataset> located = offered()->Locate(request.dataset, &opener);
   if (!located.ok()) return progress(located.status());
+  // Unlike an opening, a fetch is of no use to others once its caller has gone.
+  const Cancelled fetch_cancelled = request.fetch ? cancelled : nullptr;
   const SharedCaller caller = Join(*located, std::move(cancelled));
-  const auto index = [this, named = *located, caller, progress, asked = base::Now()] {
+  const auto index = [this, named = *located, caller, progress, fetch_cancelled, user = opener.uid,
+                      asked = base::Now()] {
     const auto loaded = Load(named, asked, *caller, [&progress](uint64_t files) {
       progress(rpc::IndexProgress{.files_seen = files});
     });
     if (!loaded.ok()) return progress(loaded.status());
-    progress(DoneOf(*loaded));
+    if (fetch_cancelled == nullptr) return progress(DoneOf(*loaded));
+    Fetch(*loaded, named, user, fetch_cancelled, progress);
   };
   const absl::Status taken = desks_.Do(DeskOf(*located), opener.uid, index);
+  if (!taken.ok()) progress(taken);
+}
+
+// Takes as long as the store does.
+void Catalog::Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& named, uid_t user,
+                    const Cancelled& cancelled, const rpc::Callback<rpc::IndexProgress>& progress) {
+  const absl::StatusOr<plan::Range> range = RangeOfNamed(named, *loaded.state);
+  if (!range.ok()) return progress(range.status());
+  const auto fetch = [this, loaded, range = *range, cancelled, progress] {
+    const auto say = [&](rpc::IndexProgress said, const FetchedSoFar& fetched) {
+      said.samples_to_fetch = range.count;
+      said.samples_fetched = fetched.samples;
+      said.bytes_fetched = fetched.bytes;
+      progress(said);
+    };
+    const auto all = FetchDataset(*loaded.state->dataset, range, [&](const FetchedSoFar& fetched) {
+      say({}, fetched);
+      return !stopping() && !cancelled();
+    });
+    if (!all.ok()) return progress(all.status());
+    say(DoneOf(loaded), *all);
+  };
+  const absl::Status taken = desks_.Do(FetchDeskOf(named), user, fetch);
   if (!taken.ok()) progress(taken);
 }
 

@@ -66,8 +66,8 @@ class Catalog {
   // nor another one at the same desk, is cancelled, and its indexers end. **Errors**: Cancelled.
   void Open(const std::string& dataset, const Opener& opener, const rpc::Callback<State>& done,
             Cancelled cancelled = NeverCancelled);
-  // As Open, with progress.
-  void Index(const std::string& dataset, const Opener& opener, Cancelled cancelled,
+  // As Open, with progress. To fetch is another job, for which no opening waits.
+  void Index(const rpc::IndexRequest& request, const Opener& opener, Cancelled cancelled,
              const rpc::Callback<rpc::IndexProgress>& progress);
   // Runs a job that reads the dataset's files, on a thread that may block. The job gets an error if
   // it must not read, because of shutdown or because too many are waiting.
@@ -101,6 +101,8 @@ class Catalog {
   absl::StatusOr<DatasetLoader::Loaded> Load(const NamedDataset& dataset, base::TimePoint asked,
                                              const WaitingCallers::WaitingCaller& caller,
                                              const std::function<void(uint64_t)>& seen) const;
+  void Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& named, uid_t user,
+             const Cancelled& cancelled, const rpc::Callback<rpc::IndexProgress>& progress);
   bool stopping() const { return stopping_.load(); }
   std::shared_ptr<const OfferedDatasets> offered() const;
 

@@ -36,11 +36,11 @@ source::CifarOptions ToCifarOptions(const NamedDataset& dataset, const OpeningOp
 }
 
 source::NpyOptions ToNpyOptions(const NamedDataset& dataset, const OpeningOptions& options) {
-  return {.spec = *dataset.npy, .roots = options.roots};
+  return {.spec = *dataset.npy, .roots = options.roots, .remote = options.remote};
 }
 
 source::TokensOptions ToTokensOptions(const NamedDataset& dataset, const OpeningOptions& options) {
-  return {.spec = *dataset.tokens, .roots = options.roots};
+  return {.spec = *dataset.tokens, .roots = options.roots, .remote = options.remote};
 }
 
 // The parsers are used only until this returns.

@@ -1,6 +1,7 @@
 #include "server/app/catalog/open_url.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,36 +37,50 @@ absl::StatusOr<FolderContent> LookInto(const std::string& folder, source::Remote
     content.entries += page.size();
     return !content.tar && content.entries < kMostLookedAt;
   };
-  PENSTOCK_RETURN_IF_ERROR(
-      remote.ListPages(folder, source::RemoteFiles::Depth::kOneLevel, take));
+  PENSTOCK_RETURN_IF_ERROR(remote.ListPages(folder, source::RemoteFiles::Depth::kOneLevel, take));
   return content;
 }
 
 source::RemoteFolderOptions ToRemoteFolderOptions(const NamedDataset& dataset,
                                                   const OpeningOptions& options) {
-  return {.url = dataset.path,
-          .remote = options.remote,
-          .state_dir = options.state_dir,
-          .access = options.access,
-          .threads = std::max<size_t>(static_cast<size_t>(options.index_threads),
-                                      kRemoteIndexThreads)};
+  return {
+      .url = dataset.path,
+      .remote = options.remote,
+      .state_dir = options.state_dir,
+      .access = options.access,
+      .threads = std::max<size_t>(static_cast<size_t>(options.index_threads), kRemoteIndexThreads)};
 }
 
 absl::Status NoDataset(const std::string& url) {
   return absl::InvalidArgumentError(absl::StrCat(
       "opening a dataset: '", url, "': from stores Penstock reads tar and TFRecord shards, by ",
-      "names such as s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/, and ",
-      "folders of photographs, with a folder per class; a folder's URL ends in a slash; pack the ",
+      "names such as s3://bucket/train-{000..146}.tar, or by their folder, s3://bucket/train/, "
+      "and ",
+      "folders of photographs, with a folder per class; a folder's URL ends in a slash; arrays, ",
+      "s3://bucket/rows.npy; and files of tokens (tokens:s3://bucket/x.bin,length=1024); pack the ",
       "samples into shards, or copy what is there to a disk"));
+}
+
+// What the folder was when its store last answered. Nullopt: nobody knows.
+std::optional<FolderContent> RememberContent(const NamedDataset& dataset,
+                                             const OpeningOptions& options) {
+  const auto has = [&](absl::string_view suffix) {
+    const auto found = options.remote->List(dataset.path, suffix);
+    return found.ok() && !found->empty();
+  };
+  if (source::IsRemoteFolderKnown(ToRemoteFolderOptions(dataset, options)))
+    return FolderContent{.folders = true};
+  const FolderContent content = {.tar = has(source::kTarSuffix),
+                                 .records = has(source::kRecordsSuffix)};
+  if (!content.tar && !content.records) return std::nullopt;
+  return content;
 }
 
 // Shards come first, as in RecogniseUrl for files.
 absl::StatusOr<NamedDataset> RecogniseFolder(NamedDataset dataset, const OpeningOptions& options) {
   absl::StatusOr<FolderContent> content = LookInto(dataset.path, *options.remote);
-  // Then it is opened by the index that is kept.
-  const bool is_known = absl::IsUnavailable(content.status()) &&
-                        source::IsRemoteFolderKnown(ToRemoteFolderOptions(dataset, options));
-  if (is_known) content = FolderContent{.folders = true};
+  if (absl::IsUnavailable(content.status()))
+    if (std::optional<FolderContent> last = RememberContent(dataset, options)) content = *last;
   PENSTOCK_RETURN_IF_ERROR(content.status());
   if (content->tar)
     dataset.tar = {.shards = {dataset.path}};
@@ -84,7 +99,9 @@ absl::StatusOr<NamedDataset> RecogniseUrl(NamedDataset dataset, const OpeningOpt
     return RecogniseFolder(std::move(dataset), options);
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files,
                             source::ExpandBraces(dataset.path));
-  if (source::IsTarPath(files.front()))
+  if (files.size() == 1 && absl::EndsWith(files.front(), ".npy"))
+    dataset.npy = {.arrays = {{.name = "", .file = files.front()}}};
+  else if (source::IsTarPath(files.front()))
     dataset.tar = {.shards = {dataset.path}};
   else if (source::IsRecordsPath(files.front()))
     dataset.tfrecord = {.shards = {dataset.path}};

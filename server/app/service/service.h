@@ -63,7 +63,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
                        rpc::Callback<rpc::DatasetDescription> done) override;
   void DigestDataset(const rpc::Permit& permit, const rpc::DescribeQuery& query,
                      rpc::Callback<rpc::DatasetDescription> done) override;
-  void IndexDataset(const rpc::Permit& permit, const std::string& dataset,
+  void IndexDataset(const rpc::Permit& permit, const rpc::IndexRequest& request,
                     std::function<bool()> cancelled,
                     rpc::Callback<rpc::IndexProgress> progress) override;
   void TakeTrace(const rpc::Permit& permit, base::Duration length, std::function<bool()> cancelled,

@@ -66,10 +66,10 @@ void Service::DescribeSamples(const rpc::Permit& permit, const std::string& data
   }
 }
 
-void Service::IndexDataset(const rpc::Permit& permit, const std::string& dataset,
+void Service::IndexDataset(const rpc::Permit& permit, const rpc::IndexRequest& request,
                            std::function<bool()> cancelled,
                            rpc::Callback<rpc::IndexProgress> progress) {
-  catalog_.Index(dataset, ToOpener(permit), std::move(cancelled), progress);
+  catalog_.Index(request, ToOpener(permit), std::move(cancelled), progress);
 }
 
 }  // namespace penstock::app

@@ -46,7 +46,7 @@ class CatalogRig : public ::testing::Test {
                                            bool cancelled = false) {
     std::promise<absl::StatusOr<rpc::IndexProgress>> end;
     catalog().Index(
-        dataset, opener, [cancelled] { return cancelled; },
+        {.dataset = dataset}, opener, [cancelled] { return cancelled; },
         [&](absl::StatusOr<rpc::IndexProgress> progress) {
           if (!progress.ok() || progress->done) end.set_value(std::move(progress));
         });

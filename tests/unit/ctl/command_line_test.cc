@@ -36,6 +36,9 @@ TEST(CommandLineTest, AWrongCallIsToldWhatToWriteInstead) {
   EXPECT_THAT(WordsTo({"status", "--seconds", "2"}), HasSubstr("goes with 'trace'"));
   EXPECT_THAT(WordsTo({"-o", "xml", "status"}), HasSubstr("'table' or 'json', not 'xml'"));
   EXPECT_THAT(WordsTo({"index"}), HasSubstr("needs a dataset"));
+  EXPECT_THAT(WordsTo({"fetch"}), HasSubstr("needs a dataset"));
+  EXPECT_THAT(WordsTo({"cache"}), HasSubstr("needs a second word"));
+  EXPECT_THAT(WordsTo({"cache", "fill"}), HasSubstr("there is no command"));
   EXPECT_THAT(WordsTo({"index", "a", "b"}), HasSubstr("does not take 'a b'"));
   EXPECT_THAT(WordsTo({"quarantine", "clear"}), HasSubstr("needs a dataset"));
   EXPECT_THAT(WordsTo({"status", "now"}), HasSubstr("does not take 'now'"));
@@ -73,6 +76,10 @@ TEST(CommandLineTest, EveryCommandIsUnderstood) {
   EXPECT_EQ(ParseCommandLine({"workers"})->command, Command::kWorkers);
   EXPECT_EQ(ParseCommandLine({"datasets"})->command, Command::kDatasets);
   EXPECT_EQ(ParseCommandLine({"index", "flowers"})->dataset, "flowers");
+  EXPECT_EQ(ParseCommandLine({"fetch", "s3://b/x/"})->dataset, "s3://b/x/");
+  EXPECT_EQ(ParseCommandLine({"cache", "warm", "s3://b/x/"})->command, Command::kFetch);
+  EXPECT_EQ(ParseCommandLine({"cache", "list", "/x"})->file, "/x");
+  EXPECT_EQ(ParseCommandLine({"cache", "clear"})->file, "");
   EXPECT_EQ(ParseCommandLine({"quarantine", "list"})->command, Command::kQuarantineList);
   EXPECT_EQ(ParseCommandLine({"quarantine", "list", "flowers"})->dataset, "flowers");
   EXPECT_EQ(ParseCommandLine({"quarantine", "clear", "flowers"})->command,

@@ -112,15 +112,17 @@ TEST(CompletionTest, EveryScriptHasEveryCommandAndNoOther) {
   EXPECT_EQ(Found(kFish, "__penstockctl_at \"\"' -a ([a-z]+) "), FirstWords());
 }
 
-TEST(CompletionTest, TheSecondWordOfQuarantineIsOneOfItsCommands) {
-  Words second;
-  for (const CommandForm& form : Commands())
-    if (absl::StartsWith(form.words, "quarantine "))
-      second.insert(std::string(form.words).substr(11));
+TEST(CompletionTest, TheSecondWordIsOneOfTheCommandsThatBeginWithTheFirst) {
+  for (const std::string first : {"quarantine", "cache"}) {
+    Words second;
+    for (const CommandForm& form : Commands())
+      if (absl::StartsWith(form.words, first + " "))
+        second.insert(std::string(form.words).substr(first.size() + 1));
 
-  EXPECT_EQ(Split(First(kBash, "\n    quarantine\\) _penstockctl_of '([^']*)'")), second);
-  EXPECT_EQ(Split(First(kZsh, " quarantine\\) [^\n]*'1:command:\\(([^)]*)\\)")), second);
-  EXPECT_EQ(Found(kFish, "__penstockctl_at quarantine' -a ([a-z]+) "), second);
+    EXPECT_EQ(Split(First(kBash, "\n    " + first + "\\) _penstockctl_of '([^']*)'")), second);
+    EXPECT_EQ(Split(First(kZsh, " " + first + "\\) [^\n]*'1:command:\\(([^)]*)\\)")), second);
+    EXPECT_EQ(Found(kFish, "__penstockctl_at " + first + "' -a ([a-z]+) "), second);
+  }
 }
 
 TEST(CompletionTest, AnOptionIsOfferedToTheCommandThatTakesIt) {

@@ -129,10 +129,11 @@ class FakeController final : public Controller {
     done(DatasetDescription{
         .name = query.dataset, .samples = 2, .classes = {}, .content_digest = "0123abcd"});
   }
-  void IndexDataset(const Permit&, const std::string& dataset, std::function<bool()> cancelled,
+  void IndexDataset(const Permit&, const IndexRequest& request, std::function<bool()> cancelled,
                     Callback<IndexProgress> progress) override {
-    if (dataset == "endless") return Hold([cancelled] { (void)cancelled(); });
-    if (dataset == "broken") return progress(absl::DataLossError("/data/broken: unreadable"));
+    if (request.dataset == "endless") return Hold([cancelled] { (void)cancelled(); });
+    if (request.dataset == "broken")
+      return progress(absl::DataLossError("/data/broken: unreadable"));
     for (uint64_t files = 0; files < 100; ++files) progress(IndexProgress{.files_seen = files});
     progress(IndexProgress{.files_seen = 100, .done = true, .samples = 99, .classes = 2});
   }
