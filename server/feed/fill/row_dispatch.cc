@@ -20,6 +20,18 @@ constexpr base::Duration kShown = std::chrono::seconds(1);
 // So many samples' next uses are said while a row begins, so that all are said early in an epoch.
 constexpr uint64_t kSaidForEachRow = 8;
 
+// What is read of each sample. Of stored rows that are images, the feed selects what lies beside
+// them.
+source::Selection WhatIsRead(const Feed& feed) {
+  source::Selection read = feed.spec.selection;
+  if (!feed.spec.stored_images) return read;
+  const source::FieldRequest image = {.name = source::kImage};
+  const auto selected = feed.dataset->dataset->Select({&image, 1});
+  if (selected.ok())
+    read.fields.insert(read.fields.end(), selected->fields.begin(), selected->fields.end());
+  return read;
+}
+
 }  // namespace
 
 RowDispatch::RowDispatch(base::Duration retry_for, Core& core, const pool::Pool& pool,
@@ -114,10 +126,10 @@ void RowDispatch::Expect(const Feed& feed, const plan::Position& position) {
   std::vector<uint64_t> samples(position.rows);
   Place at = {.epoch = position.epoch, .place = position.first};
   PlannedFrom(feed.spec, at, samples);
+  const source::Selection selection = WhatIsRead(feed);
   for (const uint64_t sample : samples) {
     if (feed.kept == nullptr || !feed.kept->Find(sample))
-      feed.dataset->dataset->Expect(sample, feed.spec.selection,
-                                    uses_.TimesAfter(feed, at, sample));
+      feed.dataset->dataset->Expect(sample, selection, uses_.TimesAfter(feed, at, sample));
     ++at.place;
   }
 }
@@ -126,8 +138,7 @@ void RowDispatch::Expect(const Feed& feed, const plan::Position& position) {
 void RowDispatch::SayUses(const Feed& feed, uint64_t most) {
   const auto [first, end] = uses_.TakeUnsaid(feed, most);
   for (uint64_t sample = first; sample < end; ++sample)
-    feed.dataset->dataset->NoteUse(sample, feed.spec.selection,
-                                   uses_.NextTimes(feed, sample).next);
+    feed.dataset->dataset->NoteUse(sample, feed.spec.selection, uses_.NextTimes(feed, sample).next);
 }
 
 // ---- Handling the outcome ----

@@ -20,7 +20,7 @@ void UsePlan::Begin(const std::shared_ptr<const Feed>& feed, const Core::Ahead& 
   if (is_new) DropEnded();
   // One that begins has the average share.
   const double first = feeds_.empty() ? 1 : AllShares() / static_cast<double>(feeds_.size());
-  Progress& progress = is_new ? feeds_[feed->id] : known->second;
+  FeedUse& progress = is_new ? feeds_[feed->id] : known->second;
   if (is_new) progress.share = first;
   if (is_new || progress.ranks.ranks != batch.ranks.ranks) said_[feed->dataset.get()] = 0;
   progress.feed = feed;
@@ -48,7 +48,7 @@ double UsePlan::AllShares() const {
   return sum;
 }
 
-uint64_t UsePlan::RowsUntil(const Progress& progress, const Feed& feed, const Place& after,
+uint64_t UsePlan::RowsUntil(const FeedUse& progress, const Feed& feed, const Place& after,
                             uint64_t sample) const {
   const std::optional<Place> next = FindNextPlace(feed.spec, sample, after, progress.ranks);
   if (!next) return kNever;

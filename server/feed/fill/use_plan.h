@@ -35,7 +35,7 @@ class UsePlan {
   source::UseTimes NextTimes(const Feed& feed, uint64_t sample) const;
 
  private:
-  struct Progress {
+  struct FeedUse {
     std::weak_ptr<const Feed> feed;
     const DatasetState* dataset = nullptr;  // the feed's
     Place at = {};
@@ -45,12 +45,12 @@ class UsePlan {
   void DropEnded();
   double AllShares() const;
   // Rows on the clock until the feed needs the sample; the maximum: never, as far as one looks.
-  uint64_t RowsUntil(const Progress& progress, const Feed& feed, const Place& after,
+  uint64_t RowsUntil(const FeedUse& progress, const Feed& feed, const Place& after,
                      uint64_t sample) const;
   source::UseTimes Times(const Feed& feed, const Place* at, uint64_t sample) const;
 
   uint64_t now_ = 1;
-  std::map<FeedId, Progress> feeds_;
+  std::map<FeedId, FeedUse> feeds_;
   std::map<const DatasetState*, uint64_t> said_;  // how many of the samples, the first ones
 };
 

@@ -14,6 +14,7 @@
 #include "server/source/arrays/npy_labels.h"
 #include "server/source/arrays/token_format.h"
 #include "server/source/core/content_digest.h"
+#include "server/source/core/remote_ranges.h"
 #include "server/source/core/row_store.h"
 #include "server/source/files/index_memory.h"
 #include "server/source/files/tree_file.h"
@@ -46,9 +47,10 @@ absl::StatusOr<NpyFile> OpenFile(const NpyArray& array, FileFinder& finder, Pars
   file.path = file.file.path();
   PENSTOCK_ASSIGN_OR_RETURN(file.opened, file.file.Open());
   PENSTOCK_ASSIGN_OR_RETURN(const FileState identity, file.file.StateOf(file.opened));
-  PENSTOCK_ASSIGN_OR_RETURN(
-      file.header,
-      parsers.ReadNpy({.fd = file.opened, .path = file.path, .bytes = identity.bytes}));
+  PENSTOCK_ASSIGN_OR_RETURN(file.header, parsers.ReadNpy({.fd = file.opened,
+                                                          .path = file.path,
+                                                          .bytes = identity.bytes,
+                                                          .remote = file.file.remote.get()}));
   const uint64_t end = file.extent().offset + file.extent().bytes();
   if (identity.bytes != end)
     return Wrong(file, "it ", identity.bytes < end ? "is truncated" : "has bytes after its array",
@@ -108,8 +110,10 @@ absl::StatusOr<NpyLabels> ReadLabels(const NpyFile& file) {
     return absl::ResourceExhaustedError(absl::StrCat("'", file.path, "' needs ",
                                                      base::FormatBytes(bytes),
                                                      " of memory, which is not available"));
-  PENSTOCK_RETURN_IF_ERROR(
-      ReadExactly(file.opened, file.path, file.extent().offset, {memory.get(), bytes}));
+  const std::span<std::byte> into(memory.get(), bytes);
+  PENSTOCK_RETURN_IF_ERROR(file.file.remote != nullptr
+                               ? ReadInParts(*file.file.remote, file.extent().offset, into)
+                               : ReadExactly(file.opened, file.path, file.extent().offset, into));
   return NpyLabels::Make(std::move(memory), file.header.items(), file.header.type, file.path);
 }
 
@@ -174,6 +178,22 @@ class NpyDataset final : public Dataset {
   }
   Storage storage() const override { return Storage::kRows; }
   std::vector<SampleField> fields() const override { return fields_; }
+  bool is_remote() const override {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [](const auto& rows) { return rows->is_remote(); });
+  }
+  void Expect(uint64_t sample, const Selection& selection, const UseTimes& times) const override {
+    for (const uint32_t field : selection.fields) rows_[field]->Expect(sample, times);
+  }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    FetchOutcome all = {.is_kept = true};
+    for (const auto& rows : rows_) {
+      PENSTOCK_ASSIGN_OR_RETURN(const FetchOutcome one, rows->Fetch(sample));
+      all.bytes += one.bytes;
+      all.is_kept &= one.is_kept;
+    }
+    return all;
+  }
 
   absl::Status CopyRows(const Selection& selection, std::span<const uint64_t> samples,
                         std::span<std::byte* const> blocks) const override {
@@ -193,8 +213,13 @@ class NpyDataset final : public Dataset {
     PENSTOCK_ASSIGN_OR_RETURN(SampleField field, ToField(file));
     if (path_.empty()) path_ = file.path;
     const RowExtent extent = file.extent();
-    PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<RowStore> rows,
-                              MapRows(std::move(file.file), std::move(file.opened), extent));
+    std::unique_ptr<RowStore> rows;
+    if (file.file.remote != nullptr) {
+      rows = FetchRows(std::move(file.file.remote), extent);
+    } else {
+      PENSTOCK_ASSIGN_OR_RETURN(rows,
+                                MapRows(std::move(file.file), std::move(file.opened), extent));
+    }
     fields_.push_back(std::move(field));
     rows_.push_back(std::move(rows));
     return absl::OkStatus();
@@ -233,7 +258,7 @@ class NpyDataset final : public Dataset {
 
 absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options, Parsers& parsers) {
   PENSTOCK_RETURN_IF_ERROR(Validate(options.spec));
-  FileFinder finder(options.roots, options.confinement);
+  FileFinder finder(options.roots, options.confinement, options.remote);
   std::vector<NpyFile> files;
   for (const NpyArray& array : options.spec.arrays) {
     PENSTOCK_ASSIGN_OR_RETURN(NpyFile file, OpenFile(array, finder, parsers));
@@ -249,7 +274,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenNpy(const NpyOptions& options, Pars
 absl::StatusOr<FilesStamp> NpyStamp(const NpyOptions& options) {
   std::vector<std::string> paths;
   for (const NpyArray& array : options.spec.arrays) paths.push_back(array.file);
-  return FileFinder(options.roots, options.confinement).Stamp(paths);
+  return FileFinder(options.roots, options.confinement, options.remote).Stamp(paths);
 }
 
 }  // namespace penstock::source

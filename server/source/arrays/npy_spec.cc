@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "server/source/core/row_layout.h"
+#include "server/source/files/remote_file.h"
 
 namespace penstock::source {
 namespace {
@@ -54,10 +55,11 @@ absl::StatusOr<NpySpec> ParseNpyText(absl::string_view text) {
   NpySpec spec;
   for (const absl::string_view part : absl::StrSplit(rest, ',')) {
     const std::pair<std::string, std::string> array = absl::StrSplit(part, absl::MaxSplits('=', 1));
-    if (!IsNpyText(text) || array.first.empty() || !absl::StartsWith(array.second, "/"))
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", text, "': '", part,
-                       "' is not understood; wanted npy:NAME=/FILE.npy,NAME=/FILE.npy,…"));
+    if (!IsNpyText(text) || array.first.empty() ||
+        (!absl::StartsWith(array.second, "/") && !IsRemotePath(array.second)))
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", text, "': '", part,
+          "' is not understood; wanted npy:NAME=/FILE.npy,NAME=/FILE.npy,…, or URLs of the files"));
     spec.arrays.push_back({.name = array.first, .file = array.second});
   }
   PENSTOCK_RETURN_IF_ERROR(Validate(spec));

@@ -19,6 +19,7 @@ constexpr uint64_t kMostIndexBytes = 8 * base::kGiB;
 constexpr uint64_t kMegatronSequence = 12;  // bytes of an index for each, at least
 // For each, at most: what the index says, and what TokenWindows keep.
 constexpr uint64_t kSequenceMemory = sizeof(MegatronPiece) + 16 + 16;
+constexpr uint64_t kRemotePiece = 64 * base::kKiB;
 constexpr absl::string_view kBin = ".bin", kIdx = ".idx";
 
 // A token file and, if there can be one, its index.
@@ -51,6 +52,13 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const TokensSpec& spec) {
   return files;
 }
 
+// The files of tokens, without their indexes.
+std::vector<std::string> TokenPaths(const std::vector<std::string>& files, TokenFormat format) {
+  std::vector<std::string> paths;
+  for (const std::string& file : files) paths.push_back(ToPaths(file, format).tokens);
+  return paths;
+}
+
 class Opener {
  public:
   Opener(const TokensSpec& spec, FileFinder& finder, Parsers& parsers)
@@ -58,6 +66,7 @@ class Opener {
 
   absl::StatusOr<TokenFiles> Open() && {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec_));
+    PENSTOCK_RETURN_IF_ERROR(finder_.FindAhead(TokenPaths(files, spec_.format)));
     for (const std::string& path : files) PENSTOCK_RETURN_IF_ERROR(OpenOne(path));
     return TokenFiles{.files = std::move(files_), .type = *type_, .windows = *std::move(windows_)};
   }
@@ -68,7 +77,9 @@ class Opener {
     posix::Fd fd;
     uint64_t bytes = 0;
     std::string path() const { return file.path(); }
-    ForeignFile foreign() const { return {.fd = fd, .path = path(), .bytes = bytes}; }
+    ForeignFile foreign() const {
+      return {.fd = fd, .path = path(), .bytes = bytes, .remote = file.remote.get()};
+    }
   };
   absl::StatusOr<Opened> OpenFile(const std::string& path) {
     Opened opened;
@@ -98,6 +109,11 @@ class Opener {
     absl::StatusOr<Opened> opened = OpenFile(paths.index);
     if (!paths.index_given && absl::IsNotFound(opened.status())) return std::nullopt;
     if (!opened.ok()) return opened.status();
+    if (opened->file.remote != nullptr)
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", opened->path(), "' is the index of a Megatron pair, which is not read from stores; ",
+          "copy the pair to a disk, or, if '", paths.tokens,
+          "' holds tokens without it, say so (format: raw, with its dtype)"));
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
                               ReadBeginning(opened->fd, opened->path(), opened->bytes, 16));
     if (paths.index_given || IsMegatronIndex(begin)) return *std::move(opened);
@@ -187,6 +203,14 @@ class Opener {
 
   absl::Status Map(Opened opened, uint64_t offset, uint64_t bytes, uint64_t index_hash) {
     TokenFile file = {.offset = offset, .bytes = bytes, .index_hash = index_hash};
+    if (opened.file.remote != nullptr) {
+      file.index_hash = StampOf(opened.file.remote->state());
+      file.remote = std::make_unique<const RemoteRanges>(
+          std::move(opened.file.remote),
+          RangesLayout{.begin = offset, .end = offset + bytes, .piece_bytes = kRemotePiece});
+      files_.push_back(std::move(file));
+      return absl::OkStatus();
+    }
     PENSTOCK_ASSIGN_OR_RETURN(
         file.mapped, MappedFile::Map(std::move(opened.file), std::move(opened.fd), offset + bytes));
     files_.push_back(std::move(file));
@@ -210,6 +234,7 @@ absl::StatusOr<TokenFiles> OpenTokenFiles(const TokensSpec& spec, FileFinder& fi
 
 absl::StatusOr<FilesStamp> TokensStamp(const TokensSpec& spec, FileFinder& finder) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(spec));
+  PENSTOCK_RETURN_IF_ERROR(finder.FindAhead(TokenPaths(files, spec.format)));
   std::vector<std::string> paths;
   for (const std::string& path : files) {
     const Paths names = ToPaths(path, spec.format);

@@ -12,15 +12,25 @@
 #include "common/base/status.h"
 #include "server/source/arrays/token_windows.h"
 #include "server/source/arrays/tokens_spec.h"
+#include "server/source/core/remote_ranges.h"
 #include "server/source/files/mapped_file.h"
 #include "server/source/parse/parsers.h"
 
 namespace penstock::source {
 
 struct TokenFile {
-  std::unique_ptr<const MappedFile> mapped = {};
-  uint64_t offset = 0, bytes = 0;  // offset and size of its tokens
-  uint64_t index_hash = 0;         // for a Megatron pair
+  std::unique_ptr<const MappedFile> mapped = {};    // null: it is in an object store
+  std::unique_ptr<const RemoteRanges> remote = {};  // null: it is not
+  uint64_t offset = 0, bytes = 0;                   // offset and size of its tokens
+  uint64_t index_hash = 0;  // for a Megatron pair; of a remote file, its version
+
+  std::string path() const { return mapped != nullptr ? mapped->path() : remote->path(); }
+  bool changed() const { return mapped != nullptr ? mapped->changed() : remote->changed(); }
+  // Fills `into` from an offset in the file. **Errors**: those of MappedFile and RemoteRanges.
+  absl::Status Read(uint64_t offset_in_file, std::span<std::byte> into) const {
+    return mapped != nullptr ? mapped->Read(offset_in_file, into)
+                             : remote->ReadOnce(offset_in_file, into);
+  }
 };
 
 struct TokenFiles {

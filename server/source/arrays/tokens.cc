@@ -36,6 +36,7 @@ class Copy {
 
   // Adds a piece: `stretch` goes to `into`.
   void Add(const Stretch& stretch, std::byte* into, size_t bytes) {
+    if (files_[stretch.file].remote != nullptr) return Fetch(stretch, into, bytes);
     std::optional<MappedFile::View>& view = views_[stretch.file];
     if (!view) {
       absl::StatusOr<MappedFile::View> looked = files_[stretch.file].mapped->Look();
@@ -50,6 +51,8 @@ class Copy {
   // tokens are then meaningless.
   absl::Status Gather(const posix::Look& look) {
     PENSTOCK_RETURN_IF_ERROR(status_);
+    for (const std::span<const std::byte> tokens : fetched_)
+      if (look) look(tokens, tokens.data());
     const bool read = look ? posix::GatherPieces(pieces_, look) : posix::GatherPieces(pieces_);
     if (!read) PENSTOCK_RETURN_IF_ERROR(FindTrouble(look));
     for (const uint32_t file : used_) PENSTOCK_RETURN_IF_ERROR(Check(file, Copied::kWhole));
@@ -58,6 +61,11 @@ class Copy {
 
  private:
   using Copied = MappedFile::Copied;
+
+  void Fetch(const Stretch& stretch, std::byte* into, size_t bytes) {
+    status_.Update(files_[stretch.file].remote->Read(stretch.byte, {into, bytes}));
+    fetched_.emplace_back(into, bytes);
+  }
 
   absl::Status Check(uint32_t file, Copied copied) const {
     return files_[file].mapped->Check(*views_[file], copied);
@@ -88,6 +96,7 @@ class Copy {
   std::vector<std::optional<MappedFile::View>> views_;
   std::vector<uint32_t> used_;
   std::vector<posix::Piece> pieces_;
+  std::vector<std::span<const std::byte>> fetched_;  // that are already where they belong
   absl::Status status_;
 };
 
@@ -110,6 +119,7 @@ class TokensDataset final : public Dataset {
       hasher.Add(file.index_hash);
       hasher.Add(file.bytes);
       const bool whole = all <= kHashedWhole || file.bytes <= pieces * kPiece;
+      if (file.remote != nullptr) continue;  // its version says enough
       PENSTOCK_RETURN_IF_ERROR(
           HashFile(file, whole ? (file.bytes + kPiece - 1) / kPiece : pieces, hasher));
     }
@@ -135,13 +145,13 @@ class TokensDataset final : public Dataset {
     files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
       if (!path.empty()) return;
       const TokenFile& file = files_.files[stretch.file];
-      path = absl::StrCat(file.mapped->path(), "#", (stretch.byte - file.offset) / token_bytes());
+      path = absl::StrCat(file.path(), "#", (stretch.byte - file.offset) / token_bytes());
     });
     return path;
   }
   bool changed() const override {
     return std::any_of(files_.files.begin(), files_.files.end(),
-                       [](const TokenFile& file) { return file.mapped->changed(); });
+                       [](const TokenFile& file) { return file.changed(); });
   }
   uint64_t content_pieces() const override {
     uint64_t pieces = 0;
@@ -154,11 +164,36 @@ class TokensDataset final : public Dataset {
     const TokenFile& file = files_.files[i];
     sum.Add(uint64_t{i});
     const auto read = [&](uint64_t offset, std::span<std::byte> into) {
-      return file.mapped->Read(file.offset + offset, into);
+      return file.Read(file.offset + offset, into);
     };
     return AddPiece(file.bytes, piece, read, sum);
   }
   Storage storage() const override { return Storage::kRows; }
+  bool is_remote() const override {
+    return std::any_of(files_.files.begin(), files_.files.end(),
+                       [](const TokenFile& file) { return file.remote != nullptr; });
+  }
+  void Expect(uint64_t sample, const Selection&, const UseTimes& times) const override {
+    files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
+      if (const auto& remote = files_.files[stretch.file].remote; remote != nullptr)
+        remote->Expect(stretch.byte, stretch.tokens * token_bytes(), times);
+    });
+  }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    absl::StatusOr<FetchOutcome> all = FetchOutcome{.is_kept = true};
+    files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
+      const auto& remote = files_.files[stretch.file].remote;
+      if (remote == nullptr || !all.ok()) return;
+      const auto one = remote->Fetch(stretch.byte, stretch.tokens * token_bytes());
+      if (!one.ok()) {
+        all = one.status();
+        return;
+      }
+      all->bytes += one->bytes;
+      all->is_kept &= one->is_kept;
+    });
+    return all;
+  }
 
   std::vector<SampleField> fields() const override {
     std::vector<SampleField> fields;
@@ -250,9 +285,8 @@ class TokensDataset final : public Dataset {
     uint64_t begin = 0;
     files_.windows.ForEachPart(sample, [&](const Stretch& stretch) {
       if (place >= begin && place < begin + stretch.tokens)
-        where =
-            absl::StrCat("'", files_.files[stretch.file].mapped->path(), "': the token at byte ",
-                         stretch.byte + (place - begin) * token_bytes());
+        where = absl::StrCat("'", files_.files[stretch.file].path(), "': the token at byte ",
+                             stretch.byte + (place - begin) * token_bytes());
       begin += stretch.tokens;
     });
     return absl::DataLossError(absl::StrCat(where, ", of sample ", sample, ", is ", token,
@@ -271,7 +305,7 @@ class TokensDataset final : public Dataset {
       const uint64_t at = every ? i * kPiece : pieces == 1 ? 0 : last / (pieces - 1) * i;
       const std::span<std::byte> into =
           std::span(piece).first(std::min<uint64_t>(piece.size(), file.bytes - at));
-      PENSTOCK_RETURN_IF_ERROR(file.mapped->Read(file.offset + at, into));
+      PENSTOCK_RETURN_IF_ERROR(file.Read(file.offset + at, into));
       hasher.Add({reinterpret_cast<const char*>(into.data()), into.size()});
     }
     return absl::OkStatus();
@@ -301,7 +335,7 @@ absl::Status TryEnds(const Dataset& dataset) {
 absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options,
                                                     Parsers& parsers) {
   PENSTOCK_RETURN_IF_ERROR(Validate(options.spec));
-  FileFinder finder(options.roots, options.confinement);
+  FileFinder finder(options.roots, options.confinement, options.remote);
   PENSTOCK_ASSIGN_OR_RETURN(TokenFiles files, OpenTokenFiles(options.spec, finder, parsers));
   auto dataset = std::make_unique<TokensDataset>(options.spec, std::move(files));
   PENSTOCK_RETURN_IF_ERROR(TryEnds(*dataset));
@@ -310,7 +344,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> OpenTokens(const TokensOptions& options
 }
 
 absl::StatusOr<FilesStamp> TokensStamp(const TokensOptions& options) {
-  FileFinder finder(options.roots, options.confinement);
+  FileFinder finder(options.roots, options.confinement, options.remote);
   return TokensStamp(options.spec, finder);
 }
 

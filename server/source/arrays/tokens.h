@@ -22,6 +22,7 @@ struct TokensOptions {
   // Nothing outside of these is read; empty: the files' own folders.
   std::vector<std::string> roots = {};
   Tree::Confinement confinement = Tree::Confinement::kKernel;
+  RemoteFiles* remote = nullptr;  // finds URLs; null: they are refused
 };
 
 // Opens the files.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "server/source/files/remote_file.h"
 
 namespace penstock::source {
 namespace {
@@ -78,7 +79,7 @@ absl::StatusOr<TokensSpec> ParseTokens(absl::string_view text) {
     return Wrong(text, "it does not begin with ", kTokensPrefix);
   TokensSpec spec;
   for (const absl::string_view part : absl::StrSplit(rest, ',')) {
-    if (absl::StartsWith(part, "/")) {
+    if (absl::StartsWith(part, "/") || IsRemotePath(part)) {
       spec.files.emplace_back(part);
     } else {
       PENSTOCK_RETURN_IF_ERROR(ParseField(text, part, spec));

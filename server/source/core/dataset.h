@@ -15,6 +15,7 @@
 #include "common/base/status.h"
 #include "common/base/target.h"
 #include "server/source/core/row_layout.h"
+#include "server/source/files/remote_file.h"
 #include "server/source/files/sha256.h"
 #include "server/source/files/use_times.h"
 #include "server/unpack/recipe.h"
@@ -112,6 +113,9 @@ class Dataset {
   // Says that the sample's image and these fields will be read soon, and when they will be needed
   // after that. Never waits.
   virtual void Expect(uint64_t, const Selection&, const UseTimes&) const {}
+  // Fetches all that the sample has into the cache of its store. **Requires**: is_remote().
+  // **Errors**: as Reader::Read.
+  virtual absl::StatusOr<FetchOutcome> Fetch(uint64_t) const { return FetchOutcome{}; }
   // Says when they will be needed next. Never waits.
   virtual void NoteUse(uint64_t, const Selection&, uint64_t /*next*/) const {}
 

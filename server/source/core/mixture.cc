@@ -182,6 +182,11 @@ class MixtureDataset final : public Dataset {
     if (part.same_fields) return part.of.dataset->Expect(in_part, selection, times);
     part.of.dataset->Expect(in_part, part.Translate(selection), times);
   }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    const Part& part = parts_->Of(sample);
+    if (!part.of.dataset->is_remote()) return FetchOutcome{.is_kept = true};
+    return part.of.dataset->Fetch(Parts::InPart(part, sample));
+  }
   bool IsUnchanged(uint64_t sample) const override {
     const Part& part = parts_->Of(sample);
     return part.of.dataset->IsUnchanged(Parts::InPart(part, sample));

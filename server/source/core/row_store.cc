@@ -9,6 +9,7 @@
 #include "common/base/hash.h"
 #include "common/base/units.h"
 #include "common/posix/gather.h"
+#include "server/source/core/remote_ranges.h"
 #include "server/source/files/mapped_file.h"
 
 namespace penstock::source {
@@ -96,7 +97,55 @@ class MappedRows final : public RowStore {
   const RowExtent extent_;
 };
 
+constexpr uint64_t kShortRows = 64 * base::kKiB, kLongRow = 8 * base::kMiB;
+
+RangesLayout ToRangesLayout(const RowExtent& extent) {
+  const uint64_t row = std::max<uint64_t>(extent.row_bytes, 1);
+  const uint64_t several = std::max<uint64_t>(kShortRows / row, 1) * row;
+  return {.begin = extent.offset,
+          .end = extent.offset + extent.bytes(),
+          .piece_bytes = std::min(several, kLongRow)};
+}
+
+class FetchedRows final : public RowStore {
+ public:
+  FetchedRows(std::shared_ptr<const RemoteFile> file, const RowExtent& extent)
+      : ranges_(std::move(file), ToRangesLayout(extent)), extent_(extent) {}
+
+  absl::Status Copy(std::span<const uint64_t> rows, std::byte* into) const override {
+    for (const uint64_t row : rows) {
+      PENSTOCK_RETURN_IF_ERROR(ranges_.Read(OffsetOf(row), {into, extent_.row_bytes}));
+      into += extent_.row_bytes;
+    }
+    return absl::OkStatus();
+  }
+  uint64_t bytes() const override { return extent_.bytes(); }
+  absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
+    return ranges_.ReadOnce(extent_.offset + offset, into);
+  }
+  bool changed() const override { return ranges_.changed(); }
+  bool is_remote() const override { return true; }
+  void Expect(uint64_t row, const UseTimes& times) const override {
+    ranges_.Expect(OffsetOf(row), extent_.row_bytes, times);
+  }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t row) const override {
+    return ranges_.Fetch(OffsetOf(row), extent_.row_bytes);
+  }
+  absl::StatusOr<uint64_t> Hash() const override { return StampOf(ranges_.file().state()); }
+
+ private:
+  uint64_t OffsetOf(uint64_t row) const { return extent_.offset + row * extent_.row_bytes; }
+
+  const RemoteRanges ranges_;
+  const RowExtent extent_;
+};
+
 }  // namespace
+
+std::unique_ptr<RowStore> FetchRows(std::shared_ptr<const RemoteFile> file,
+                                    const RowExtent& extent) {
+  return std::make_unique<FetchedRows>(std::move(file), extent);
+}
 
 std::unique_ptr<RowStore> KeepRows(std::unique_ptr<std::byte[]> memory, const RowExtent& extent) {
   return std::make_unique<KeptRows>(std::move(memory), extent);

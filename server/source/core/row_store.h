@@ -25,7 +25,14 @@ class RowStore {
   virtual absl::Status Read(uint64_t offset, std::span<std::byte> into) const = 0;
   // See Dataset::changed.
   virtual bool changed() const = 0;
-  // Reads and returns the XXH3 of all rows, or, above 1 GiB, of 64 samples of 1 MiB.
+  // As those of Dataset, for one row.
+  virtual bool is_remote() const { return false; }
+  virtual void Expect(uint64_t, const UseTimes&) const {}
+  virtual absl::StatusOr<FetchOutcome> Fetch(uint64_t) const {
+    return FetchOutcome{.is_kept = true};
+  }
+  // Reads and returns the XXH3 of all rows, or, above 1 GiB, of 64 samples of 1 MiB. Of a remote
+  // file, of its version, and nothing is read.
   virtual absl::StatusOr<uint64_t> Hash() const = 0;
 };
 
@@ -43,5 +50,10 @@ std::unique_ptr<RowStore> KeepRows(std::unique_ptr<std::byte[]> memory, const Ro
 // **Requires**: `opened` was opened from `file` and contains all the rows.
 absl::StatusOr<std::unique_ptr<RowStore>> MapRows(TreeFile file, posix::Fd opened,
                                                   const RowExtent& extent);
+
+// Rows of a file in an object store, which are read by ranges: a row each, or, of short rows, as
+// many as fill 64 KiB.
+std::unique_ptr<RowStore> FetchRows(std::shared_ptr<const RemoteFile> file,
+                                    const RowExtent& extent);
 
 }  // namespace penstock::source

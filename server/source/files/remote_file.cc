@@ -1,8 +1,15 @@
 #include "server/source/files/remote_file.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace penstock::source {
+
+absl::Status ToReadStatus(absl::Status read) {
+  if (!absl::IsNotFound(read)) return read;
+  return absl::DataLossError(
+      absl::StrCat(read.message(), "; it was there when the dataset was opened"));
+}
 
 bool IsRemotePath(absl::string_view text) {
   for (const absl::string_view scheme : {"s3://", "gs://", "https://", "http://"})

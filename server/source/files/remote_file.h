@@ -21,6 +21,12 @@ struct RemotePiece {
   uint64_t offset = 0, bytes = 0;
 };
 
+// What came of fetching something into a store's cache.
+struct FetchOutcome {
+  uint64_t bytes = 0;    // that were fetched; 0: it was there
+  bool is_kept = false;  // false: there is no cache, or no room in it
+};
+
 // One file, in the version that it had when it was found. Another version is never read: then Read
 // and ReadPiece fail with DataLoss.
 // **Thread safety**: any thread. Reading waits for the network.
@@ -39,6 +45,8 @@ class RemoteFile : public ByteSource {
                                  std::span<std::byte> into) const = 0;
   // Says that the piece will be read soon, and when it will be needed after that. Never waits.
   virtual void Expect(const RemotePiece&, const UseTimes&) const {}
+  // Fetches the piece into the cache, unless it is there. **Errors**: as Read.
+  virtual absl::StatusOr<FetchOutcome> Fetch(const RemotePiece&) const { return FetchOutcome{}; }
   // Says when the piece will be needed next. Never waits.
   virtual void NoteUse(const RemotePiece&, uint64_t /*next*/) const {}
 };
@@ -75,7 +83,8 @@ class RemoteFiles {
 
   // Gives `take` what lies in a folder, whose URL ends in a slash, a page at a time, until it
   // returns false: kOneLevel: its files, and the folders directly in it; kAll: all files in it and
-  // below. **Errors**: as Find, and those of `take`; FailedPrecondition if the store gives no ETags.
+  // below. **Errors**: as Find, and those of `take`; FailedPrecondition if the store gives no
+  // ETags.
   enum class Depth { kOneLevel, kAll };
   using TakePage = std::function<absl::StatusOr<bool>(std::vector<RemoteEntry>)>;
   virtual absl::Status ListPages(const std::string& folder, Depth depth, const TakePage& take) = 0;
@@ -85,6 +94,10 @@ class RemoteFiles {
   // A number that differs for two stores in which the same URL names different files.
   virtual uint64_t StoreOf(const std::string& url) const = 0;
 };
+
+// What a read of a file says that was there when it was found: if it is gone, that is as permanent
+// as if it had changed. Other errors stay.
+absl::Status ToReadStatus(absl::Status read);
 
 // Whether the text is the URL of a file or folder in a store: s3://, gs://, https:// or http://.
 bool IsRemotePath(absl::string_view text);

@@ -85,7 +85,27 @@ absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files) {
   return all;
 }
 
+absl::StatusOr<TreeFile> FileFinder::FindRemote(const std::string& url) {
+  const std::string urls[] = {url};
+  if (!found_.contains(url)) PENSTOCK_RETURN_IF_ERROR(FindAhead(urls));
+  return TreeFile{.tree = nullptr, .remote = found_.at(url)};
+}
+
+absl::Status FileFinder::FindAhead(std::span<const std::string> paths) {
+  std::vector<std::string> urls;
+  for (const std::string& path : paths)
+    if (IsRemotePath(path)) urls.push_back(path);
+  if (urls.empty()) return absl::OkStatus();
+  if (remote_ == nullptr)
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", urls.front(), "' is in an object store, which is not read here"));
+  PENSTOCK_ASSIGN_OR_RETURN(const RemoteFiles::Found found, remote_->Find(urls));
+  for (size_t i = 0; i < urls.size(); ++i) found_[urls[i]] = found[i];
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TreeFile> FileFinder::Find(const std::string& path) {
+  if (IsRemotePath(path)) return FindRemote(path);
   std::vector<std::string> roots = roots_;
   if (roots.empty() && !path.empty() && path[0] == '/') roots.push_back(FolderOf(path));
   const auto real = ResolveUnderRoots(path, roots);
@@ -101,6 +121,7 @@ absl::StatusOr<TreeFile> FileFinder::Find(const std::string& path) {
 
 absl::StatusOr<FilesStamp> FileFinder::Stamp(std::span<const std::string> paths) {
   std::vector<TreeFile> files;
+  PENSTOCK_RETURN_IF_ERROR(FindAhead(paths));
   for (const std::string& path : paths) {
     PENSTOCK_ASSIGN_OR_RETURN(TreeFile file, Find(path));
     files.push_back(std::move(file));

@@ -48,19 +48,27 @@ absl::StatusOr<FilesStamp> StampFiles(std::span<const TreeFile> files);
 class FileFinder {
  public:
   // Without roots, each file's own folder is its root.
+  // `remote`: finds URLs; null: they are refused.
   explicit FileFinder(std::vector<std::string> roots,
-                      Tree::Confinement confinement = Tree::Confinement::kKernel)
-      : roots_(std::move(roots)), confinement_(confinement) {}
+                      Tree::Confinement confinement = Tree::Confinement::kKernel,
+                      RemoteFiles* remote = nullptr)
+      : roots_(std::move(roots)), confinement_(confinement), remote_(remote) {}
 
-  // **Errors**: those of ResolveUnderRoots.
+  // **Errors**: those of ResolveUnderRoots and of RemoteFiles::Find.
   absl::StatusOr<TreeFile> Find(const std::string& path);
+  // Looks for the URLs among these all at once; Find then has them. **Errors**: as Find.
+  absl::Status FindAhead(std::span<const std::string> paths);
 
   // StampFiles of the files at these paths. Reads none of them.
   absl::StatusOr<FilesStamp> Stamp(std::span<const std::string> paths);
 
  private:
+  absl::StatusOr<TreeFile> FindRemote(const std::string& url);
+
   const std::vector<std::string> roots_;
   const Tree::Confinement confinement_;
+  RemoteFiles* const remote_;
+  std::map<std::string, std::shared_ptr<const RemoteFile>> found_;  // by URL
   // Keyed by the folder that contains the file and the folder by whose name it was requested.
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Tree>> trees_;
 };

@@ -33,7 +33,7 @@ struct PhotographIndex {
   std::string UrlOf(uint64_t sample) const {
     return absl::StrCat(manifest.root(), manifest.RelativePath(sample));
   }
-  RemotePiece PieceOf(uint64_t sample) const {
+  RemotePiece FindPiece(uint64_t sample) const {
     return {.offset = places[sample], .bytes = places[sample + 1] - places[sample]};
   }
   // Empty ones lie where the next one begins, so it is the last that begins there.
@@ -42,7 +42,7 @@ struct PhotographIndex {
     PENSTOCK_CHECK(after != places.begin() && after != places.end());
     const auto sample = static_cast<uint64_t>(after - places.begin() - 1);
     return {.name = manifest.RelativePath(sample),
-            .bytes = PieceOf(sample).bytes,
+            .bytes = FindPiece(sample).bytes,
             .pin = manifest.StampAt(sample)};
   }
 
@@ -66,12 +66,12 @@ class RemotePhotographReader final : public Dataset::Reader {
   explicit RemotePhotographReader(SharedFolderState state) : state_(std::move(state)) {}
 
   absl::StatusOr<Opened> Open(uint64_t sample) override {
-    piece_ = state_->index->PieceOf(sample);
+    piece_ = state_->index->FindPiece(sample);
     return Opened{piece_.bytes, piece_.bytes == 0 ? base::Fault::kEmpty : base::Fault::kNone};
   }
   absl::Status Read(std::span<std::byte> into) override {
     PENSTOCK_CHECK(into.size() == piece_.bytes);
-    absl::Status read = state_->file->ReadPiece(piece_, 0, into);
+    absl::Status read = ToReadStatus(state_->file->ReadPiece(piece_, 0, into));
     if (absl::IsDataLoss(read)) state_->changed = true;
     return read;
   }
@@ -95,17 +95,22 @@ class RemoteFolderDataset final : public Dataset {
     return EscapeForDisplay(index().UrlOf(sample));
   }
   std::optional<Extent> extent(uint64_t sample) const override {
-    return Extent{index().UrlOf(sample), 0, index().PieceOf(sample).bytes};
+    return Extent{index().UrlOf(sample), 0, index().FindPiece(sample).bytes};
   }
   uint64_t stamp(uint64_t sample) const override { return index().manifest.StampAt(sample); }
   bool changed() const override { return state_->changed.load(); }
   bool is_remote() const override { return true; }
   void Expect(uint64_t sample, const Selection&, const UseTimes& times) const override {
-    const RemotePiece piece = index().PieceOf(sample);
+    const RemotePiece piece = index().FindPiece(sample);
     if (piece.bytes > 0) state_->file->Expect(piece, times);
   }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    const RemotePiece piece = index().FindPiece(sample);
+    if (piece.bytes == 0) return FetchOutcome{.is_kept = true};
+    return state_->file->Fetch(piece);
+  }
   void NoteUse(uint64_t sample, const Selection&, uint64_t next) const override {
-    const RemotePiece piece = index().PieceOf(sample);
+    const RemotePiece piece = index().FindPiece(sample);
     if (piece.bytes > 0) state_->file->NoteUse(piece, next);
   }
   // As of the same files on a disk (folder.cc).
@@ -113,7 +118,7 @@ class RemoteFolderDataset final : public Dataset {
   absl::Status AddContent(uint64_t sample, Sha256& sum) const override {
     sum.Add(index().manifest.RelativePath(sample));
     sum.Add(static_cast<uint64_t>(label(sample)));
-    const RemotePiece piece = index().PieceOf(sample);
+    const RemotePiece piece = index().FindPiece(sample);
     sum.Add(piece.bytes);
     if (piece.bytes == 0) return absl::OkStatus();
     std::vector<std::byte> bytes(piece.bytes);
@@ -162,12 +167,13 @@ absl::StatusOr<Manifest> LoadKnown(const std::optional<ManifestCache>& cache,
 
 absl::StatusOr<ListedFolder> UseKnown(const absl::Status& trouble, absl::StatusOr<Manifest> known,
                                       const ManifestCache& cache) {
-  return ListedFolder{
-      .manifest = *std::move(known),
-      .from_cache = true,
-      .warning = absl::StrCat("the folder could not be listed, so the index of ",
-                              TimeText(cache.StoredAt()), " is used, and changes since then are "
-                              "not seen: ", trouble.message())};
+  return ListedFolder{.manifest = *std::move(known),
+                      .from_cache = true,
+                      .warning = absl::StrCat("the folder could not be listed, so the index of ",
+                                              TimeText(cache.StoredAt()),
+                                              " is used, and changes since then are "
+                                              "not seen: ",
+                                              trouble.message())};
 }
 
 absl::StatusOr<ListedFolder> ListAnew(const RemoteFolderOptions& options) {

@@ -61,8 +61,9 @@ class RemoteScanner {
         if (entry.pin != 0) continue;  // as in ImageFolder, files beside the classes are none
         const std::string name = entry.name.substr(0, entry.name.size() - 1);
         if (name.empty() || !IsUtf8(name))
-          return absl::FailedPreconditionError(absl::StrCat(
-              "'", Url(entry.name), "': a class's name must not be empty, and be UTF-8; rename it"));
+          return absl::FailedPreconditionError(
+              absl::StrCat("'", Url(entry.name),
+                           "': a class's name must not be empty, and be UTF-8; rename it"));
         classes_.push_back(name);
       }
       return true;
@@ -84,8 +85,8 @@ class RemoteScanner {
         PENSTOCK_RETURN_IF_ERROR(Add(absl::StrCat(name, "/", entry.name), entry, folders));
       return true;
     };
-    PENSTOCK_RETURN_IF_ERROR(options_.remote->ListPages(
-        absl::StrCat(options_.folder, name, "/"), RemoteFiles::Depth::kAll, take));
+    PENSTOCK_RETURN_IF_ERROR(options_.remote->ListPages(absl::StrCat(options_.folder, name, "/"),
+                                                        RemoteFiles::Depth::kAll, take));
     for (auto& [path, folder] : folders) PENSTOCK_RETURN_IF_ERROR(Sort(folder));
     return absl::OkStatus();
   }
@@ -98,8 +99,8 @@ class RemoteScanner {
       return absl::FailedPreconditionError(
           absl::StrCat("'", Url(path), "' has a NUL byte in its name; rename it"));
     if (entry.bytes > kLargestPhotograph)
-      return absl::InvalidArgumentError(absl::StrCat(
-          "'", Url(path), "' has ", entry.bytes, " bytes, too many for an image; remove it"));
+      return absl::InvalidArgumentError(absl::StrCat("'", Url(path), "' has ", entry.bytes,
+                                                     " bytes, too many for an image; remove it"));
     PENSTOCK_RETURN_IF_ERROR(
         memory_.Take(2 * (sizeof(ScannedFile) + name.size()), options_.folder));
     ScannedFolder& folder = folders[path.substr(0, slash)];
@@ -122,10 +123,9 @@ class RemoteScanner {
     std::sort(files.begin(), files.end(), [&](const ScannedFile& a, const ScannedFile& b) {
       return PythonLess(folder.NameOf(a), folder.NameOf(b));
     });
-    const auto twice =
-        std::adjacent_find(files.begin(), files.end(), [&](const auto& a, const auto& b) {
-          return folder.NameOf(a) == folder.NameOf(b);
-        });
+    const auto twice = std::adjacent_find(
+        files.begin(), files.end(),
+        [&](const auto& a, const auto& b) { return folder.NameOf(a) == folder.NameOf(b); });
     if (twice == files.end()) return absl::OkStatus();
     return absl::DataLossError(
         absl::StrCat("'", Url(absl::StrCat(folder.path, "/", folder.NameOf(*twice))),

@@ -14,7 +14,7 @@ namespace penstock::source {
 struct RemoteScanOptions {
   std::string folder;  // its URL, which ends in a slash
   RemoteFiles* remote = nullptr;
-  size_t threads = 1;  // listings at a time; each class has one
+  size_t threads = 1;                                      // listings at a time; each class has one
   std::function<bool(const ScanProgress&)> progress = {};  // as in ScanOptions
 };
 

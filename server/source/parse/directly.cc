@@ -21,6 +21,14 @@
 namespace penstock::source {
 namespace {
 
+// The first `most` bytes, or all of the file if it is shorter.
+absl::StatusOr<std::vector<std::byte>> BeginningOf(const ForeignFile& file, size_t most) {
+  if (file.remote == nullptr) return ReadBeginning(file.fd, file.path, file.bytes, most);
+  std::vector<std::byte> begin(std::min<uint64_t>(most, file.bytes));
+  if (!begin.empty()) PENSTOCK_RETURN_IF_ERROR(file.remote->Read(0, begin));
+  return begin;
+}
+
 class UnpackedHere final : public UnpackedFile {
  public:
   explicit UnpackedHere(const ForeignFile& file) : gunzip_(file.fd, file.path) {}
@@ -92,13 +100,13 @@ class Direct final : public Parsers {
   }
   absl::StatusOr<NpyHeader> ReadNpy(const ForeignFile& file) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
-                              ReadBeginning(file.fd, file.path, file.bytes, kLongestNpyHeader));
+                              BeginningOf(file, kLongestNpyHeader));
     return ParseNpyHeader(begin, file.path);
   }
   absl::StatusOr<FoundTokens> ReadTokens(const ForeignFile& file, TokenFormat format,
                                          base::DType raw_type) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,
-                              ReadBeginning(file.fd, file.path, file.bytes, kTokenBeginning));
+                              BeginningOf(file, kTokenBeginning));
     FoundTokens found = {.format = format == TokenFormat::kAuto ? RecogniseFormat(begin) : format};
     PENSTOCK_ASSIGN_OR_RETURN(
         found.extent,

@@ -34,6 +34,16 @@ class ShardDataset : public Dataset {
       for (const RemotePiece& piece : state_->FindPieces(sample, selection))
         file->Expect(piece, times);
   }
+  absl::StatusOr<FetchOutcome> Fetch(uint64_t sample) const override {
+    FetchOutcome all = {.is_kept = true};
+    const RemoteFile* const file = state_->files.remote(state_->manifest.ShardOf(sample));
+    for (const RemotePiece& piece : state_->AllPieces(sample)) {
+      PENSTOCK_ASSIGN_OR_RETURN(const FetchOutcome one, file->Fetch(piece));
+      all.bytes += one.bytes;
+      all.is_kept &= one.is_kept;
+    }
+    return all;
+  }
   void NoteUse(uint64_t sample, const Selection& selection, uint64_t next) const override {
     if (const RemoteFile* const file = state_->files.remote(state_->manifest.ShardOf(sample)))
       for (const RemotePiece& piece : state_->FindPieces(sample, selection))

@@ -98,7 +98,7 @@ absl::Status ShardFiles::Read(const Handle& handle, size_t shard, const RemotePi
 // Only another version in the store, or none, is data loss.
 absl::Status ShardFiles::ReadRemote(size_t shard, const RemotePiece& piece, uint64_t from,
                                     std::span<std::byte> into) const {
-  absl::Status read = remote(shard)->ReadPiece(piece, from, into);
+  absl::Status read = ToReadStatus(remote(shard)->ReadPiece(piece, from, into));
   if (absl::IsDataLoss(read)) changed_ = true;
   return read;
 }

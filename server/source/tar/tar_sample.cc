@@ -178,12 +178,17 @@ std::vector<RemotePiece> TarState::FindPieces(uint64_t sample, const Selection& 
   for (const ShardMember& member : manifest.MembersOf(sample)) {
     const bool is_wanted =
         manifest.extensions()[member.extension].kind == kWdsImage ||
-        std::any_of(selection.fields.begin(), selection.fields.end(), [&](uint32_t field) {
-          return fields[field].extension == member.extension;
-        });
+        std::any_of(selection.fields.begin(), selection.fields.end(),
+                    [&](uint32_t field) { return fields[field].extension == member.extension; });
     if (is_wanted) pieces.push_back({.offset = OffsetOf(member), .bytes = member.bytes});
   }
   return pieces;
+}
+
+std::vector<RemotePiece> TarState::AllPieces(uint64_t sample) const {
+  Selection all;
+  for (uint32_t i = 0; i < fields.size(); ++i) all.fields.push_back(i);
+  return FindPieces(sample, all);
 }
 
 std::string TarState::DisplayPath(uint64_t sample) const {

@@ -30,6 +30,8 @@ struct TarState {
 
   // The sample's image and the members of these fields, as far as it has them.
   std::vector<RemotePiece> FindPieces(uint64_t sample, const Selection& selection) const;
+  // The image and the members of all fields.
+  std::vector<RemotePiece> AllPieces(uint64_t sample) const;
   // "SHARD#sample N" in valid UTF-8; N counts within the shard.
   std::string DisplayPath(uint64_t sample) const;
   // "SHARD#KEY". Reads the key from the shard; if that fails, returns DisplayPath.

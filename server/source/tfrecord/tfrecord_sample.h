@@ -28,6 +28,7 @@ struct RecordState {
 
   // The sample's record.
   RemotePiece FindPiece(uint64_t sample) const;
+  std::vector<RemotePiece> AllPieces(uint64_t sample) const { return {FindPiece(sample)}; }
   std::vector<RemotePiece> FindPieces(uint64_t sample, const Selection&) const {
     return {FindPiece(sample)};
   }

@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<CacheFolder>> CacheFolder::Open(const std::string
     return absl::FailedPreconditionError(absl::StrCat(
         "the cache folder '", path,
         "' must be this user's, and closed to all others; run chmod 700, or name another one"));
-  posix::Fd lock = OpenIn(folder, "lock", O_RDWR | O_CREAT);
+  posix::Fd lock = OpenIn(folder, kCacheLock, O_RDWR | O_CREAT);
   if (!lock.valid()) return failed("opening its lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return absl::FailedPreconditionError(
@@ -61,7 +61,8 @@ void CacheFolder::CountFiles() {
   counts_.bytes = bytes;
 }
 
-std::shared_ptr<Mirror> CacheFolder::OpenMirror(const ObjectId& id, uint64_t object_bytes) {
+std::shared_ptr<Mirror> CacheFolder::OpenMirror(const ObjectId& id, uint64_t object_bytes,
+                                                const std::string& url) {
   const std::string name =
       absl::StrCat(absl::Hex(id[0], absl::kZeroPad16), absl::Hex(id[1], absl::kZeroPad16));
   const base::MutexLock opening(opening_);
@@ -71,6 +72,7 @@ std::shared_ptr<Mirror> CacheFolder::OpenMirror(const ObjectId& id, uint64_t obj
   }
   std::shared_ptr<Mirror> made(new Mirror(*this, name, id, object_bytes));
   if (!made->Load().ok()) return nullptr;
+  made->files_.NoteUrl(url);
   const base::MutexLock lock(mutex_);
   absl::erase_if(numbered_, [](const auto& each) { return each.second.expired(); });
   made->number_ = numbers_++;
@@ -95,8 +97,7 @@ std::optional<CacheFolder::Victims> CacheFolder::Reserve(Mirror& mirror, const K
       if (!is_new) return std::nullopt;
       const uint64_t takes = OwnBytes(mirror, piece.offset) + kRecordBytes;
       const auto expected = mirror.expected_.find(piece.offset);
-      const UseTime next_use =
-          expected == mirror.expected_.end() ? kUnknownUse : expected->second;
+      const UseTime next_use = expected == mirror.expected_.end() ? kUnknownUse : expected->second;
       const bool fits = takes <= most_bytes_ && counts_.bytes <= most_bytes_ - takes;
       const bool may_look = takes <= most_bytes_ && base::Now() >= look_again_;
       std::optional<Victims> victims;

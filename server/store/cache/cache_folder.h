@@ -49,8 +49,8 @@ class Mirror {
 
   // Whether the piece is kept, as far as is known without reading it.
   bool Has(uint64_t offset, uint64_t bytes) const;
-  // The same, and says that the piece will be read soon, so it stays until then, and when it will be
-  // needed again.
+  // The same, and says that the piece will be read soon, so it stays until then, and when it will
+  // be needed again.
   bool Expect(uint64_t offset, uint64_t bytes, const PieceUses& uses);
   // Says when the piece, if it is kept, will be needed next.
   void NoteUse(uint64_t offset, UseTime next_use);
@@ -84,7 +84,7 @@ class Mirror {
   base::Mutex writing_;
   MirrorFiles files_;  // is read without it
   // Guarded by the folder's mutex, which clang's analysis cannot express.
-  absl::btree_map<uint64_t, Kept> kept_;                // by offset
+  absl::btree_map<uint64_t, Kept> kept_;             // by offset
   absl::flat_hash_map<uint64_t, UseTime> expected_;  // the uses after the next one, by offset
 };
 
@@ -105,8 +105,9 @@ class CacheFolder {
   static absl::StatusOr<std::unique_ptr<CacheFolder>> Open(const std::string& path,
                                                            uint64_t most_bytes);
 
-  // Null if the object's index can neither be read nor made.
-  std::shared_ptr<Mirror> OpenMirror(const ObjectId& id, uint64_t object_bytes);
+  // Null if the object's index can neither be read nor made. `url`: for people.
+  std::shared_ptr<Mirror> OpenMirror(const ObjectId& id, uint64_t object_bytes,
+                                     const std::string& url = "");
 
   Counts counts() const;
 
@@ -143,7 +144,7 @@ class CacheFolder {
   absl::flat_hash_map<uint32_t, std::weak_ptr<Mirror>> numbered_ PENSTOCK_GUARDED_BY(mutex_);
   uint32_t numbers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   UseCalendar calendar_ PENSTOCK_GUARDED_BY(mutex_);
-  UseTime now_ PENSTOCK_GUARDED_BY(mutex_) = 0;       // of the latest use that was announced
+  UseTime now_ PENSTOCK_GUARDED_BY(mutex_) = 0;      // of the latest use that was announced
   UseTime longest_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // from one use to the next
   base::TimePoint look_again_ PENSTOCK_GUARDED_BY(mutex_) = {};  // for objects that nobody has open
   Counts counts_ PENSTOCK_GUARDED_BY(mutex_);

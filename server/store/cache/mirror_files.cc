@@ -14,7 +14,8 @@
 namespace penstock::store {
 namespace {
 
-constexpr char kData[] = ".data", kIndex[] = ".index", kNewIndex[] = ".index.new";
+constexpr char kData[] = ".data", kIndex[] = ".index", kNewIndex[] = ".index.new", kUrl[] = ".url";
+constexpr size_t kLongestUrlText = 8192;
 constexpr uint64_t kMagic = 0x31524f5252494d50;  // "PMIRROR1"
 
 struct IndexHeader {
@@ -124,8 +125,16 @@ RoomTaken RoomOf(const posix::Fd& folder, const std::string& object) {
           .used_ns = index.changed_ns};
 }
 
+std::string ReadUrl(const posix::Fd& folder, const std::string& object) {
+  const posix::Fd file = OpenIn(folder, object + kUrl, O_RDONLY);
+  std::string url(kLongestUrlText, '\0');
+  const ssize_t got = file.valid() ? ::pread(file.get(), url.data(), url.size(), 0) : 0;
+  url.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return url;
+}
+
 bool RemoveObject(const posix::Fd& folder, const std::string& object) {
-  for (const char* const ending : {kNewIndex, kIndex, kData})
+  for (const char* const ending : {kUrl, kNewIndex, kIndex, kData})
     if (::unlinkat(folder.get(), (object + ending).c_str(), 0) != 0 && errno != ENOENT)
       return false;
   return true;
@@ -151,6 +160,13 @@ absl::Status MirrorFiles::Load(const ObjectId& id, uint64_t object_bytes,
     return base::ErrnoStatus(errno, "shortening a mirror's index");
   (void)::futimens(index.get(), nullptr);  // it was used now
   return absl::OkStatus();
+}
+
+void MirrorFiles::NoteUrl(const std::string& url) const {
+  if (url.empty() || url.size() > kLongestUrlText || ReadUrl(folder_, name_) == url) return;
+  const posix::Fd file = OpenIn(folder_, name_ + kUrl, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file.valid())
+    (void)WriteWhole(file, 0, {reinterpret_cast<const std::byte*>(url.data()), url.size()});
 }
 
 bool MirrorFiles::Look(uint64_t& object_bytes,

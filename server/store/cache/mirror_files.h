@@ -26,6 +26,9 @@ struct KeptPiece {
 };
 inline constexpr uint64_t kRecordBytes = 32;
 
+inline constexpr char kCacheLock[] = "lock";   // held by the daemon that uses the folder
+inline constexpr char kKnownFile[] = "known";  // what stores said last (files/last_known.h)
+
 // A descriptor for a file in the folder; closed to others, and never through a link.
 posix::Fd OpenIn(const posix::Fd& folder, const std::string& name, int flags);
 // The names without their ending of all objects in the folder.
@@ -36,6 +39,8 @@ struct RoomTaken {
   int64_t used_ns = 0;
 };
 RoomTaken RoomOf(const posix::Fd& folder, const std::string& object);
+// The URL that NoteUrl wrote; empty: none.
+std::string ReadUrl(const posix::Fd& folder, const std::string& object);
 // Removes the object's files. False: they are still there.
 bool RemoveObject(const posix::Fd& folder, const std::string& object);
 
@@ -49,6 +54,8 @@ class MirrorFiles {
   // each other. What comes after a record that was not written whole is cut off.
   absl::Status Load(const ObjectId& id, uint64_t object_bytes,
                     const std::function<void(const KeptPiece&)>& each);
+  // Says which object it is, for people. What fails is not there.
+  void NoteUrl(const std::string& url) const;
   // Reads the index alone, and changes nothing. False: it is none.
   bool Look(uint64_t& object_bytes, const std::function<void(const KeptPiece&)>& each) const;
 

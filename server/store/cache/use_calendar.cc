@@ -18,8 +18,8 @@ void UseCalendar::TakeFrom(std::map<uint64_t, std::vector<Entry>>::iterator day,
   }
 }
 
-std::vector<UseCalendar::Entry> UseCalendar::Take(uint64_t bytes, UseTime next_use,
-                                                  UseTime overdue, const Look& look) {
+std::vector<UseCalendar::Entry> UseCalendar::Take(uint64_t bytes, UseTime next_use, UseTime overdue,
+                                                  const Look& look) {
   std::vector<std::pair<uint64_t, Entry>> taken;
   uint64_t freed = 0;
   while (freed < bytes && !days_.empty() && days_.begin()->first < DayOf(overdue)) {

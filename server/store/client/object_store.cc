@@ -65,11 +65,11 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
   return keys;
 }
 
-TransferAnswer ObjectStore::Ask(const Address& address, Tries tries, const Make& make) {
+TransferAnswer ObjectStore::Ask(const Address& address, Tries tries, const ToRequest& make) {
   return Perform(address, tries, make);
 }
 
-void ObjectStore::StartAsk(const Address& address, const Make& make, Transfers::Done done) {
+void ObjectStore::StartAsk(const Address& address, const ToRequest& make, Transfers::Done done) {
   transfers_.Start(make(AccessTo(address)),
                    [this, address, done = std::move(done)](TransferAnswer answer) {
                      if (LearnsRegion(address, answer))

@@ -65,11 +65,11 @@ class ObjectStore {
 
   // Sends what `make` makes for the access to the address's store, until it need not be tried
   // again.
-  using Make = std::function<TransferRequest(const StoreAccess&)>;
-  TransferAnswer Ask(const Address& address, Tries tries, const Make& make);
+  using ToRequest = std::function<TransferRequest(const StoreAccess&)>;
+  TransferAnswer Ask(const Address& address, Tries tries, const ToRequest& make);
   // Sends it once, and returns. `done` is called once, as in Transfers. Unavailable: try again by
   // Ask.
-  void StartAsk(const Address& address, const Make& make, Transfers::Done done);
+  void StartAsk(const Address& address, const ToRequest& make, Transfers::Done done);
 
   uint64_t retries() const { return retries_.load(); }
 

@@ -35,11 +35,11 @@ class GatheredObject final : public FetchedObject {
   void Start(uint64_t offset, std::span<std::byte> into, Done done) const override;
 
  private:
-  struct Asked {
+  struct PinnedObject {
     Address address;
     uint64_t bytes = 0, pin = 0;
   };
-  absl::StatusOr<Asked> Find(uint64_t offset, size_t bytes) const;
+  absl::StatusOr<PinnedObject> Find(uint64_t offset, size_t bytes) const;
   absl::Status FetchWhole(uint64_t offset, std::span<std::byte> into,
                           ObjectStore::Tries tries) const;
 

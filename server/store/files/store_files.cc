@@ -8,10 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
+#include "common/telemetry/log.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
 #include "server/store/client/whole_object.h"
 #include "server/store/files/gathered_object.h"
+#include "server/store/files/last_known.h"
 
 namespace penstock::store {
 namespace {
@@ -71,13 +73,49 @@ struct StoreFiles::Store {
         const Pieces::Options& options)
       : endpoint(settings.store.s3.endpoint),
         cache(std::move(folder)),
+        known(cache == nullptr ? "" : absl::StrCat(settings.cache_folder, "/", kKnownFile)),
         transfers(curl, settings.transfers),
         objects(transfers, settings.store),
         pieces(options) {}
   ~Store() { transfers.Stop(); }
 
+  // What the store says, or what it said last if it does not answer.
+  absl::StatusOr<ObjectVersion> Look(const Address& address) {
+    return AskOrRemember<ObjectVersion>(
+        "object", address, [&] { return objects.Stat(address); },
+        [&](const std::string& what) { return known.FindVersion(what); },
+        [&](const std::string& what, const ObjectVersion& is) { known.NoteVersion(what, is); });
+  }
+  absl::StatusOr<std::vector<std::string>> Names(const Address& folder) {
+    using Keys = std::vector<std::string>;
+    return AskOrRemember<Keys>(
+        "folder", folder, [&] { return objects.List(folder); },
+        [&](const std::string& what) { return known.FindNames(what); },
+        [&](const std::string& what, const Keys& are) { known.NoteNames(what, are); });
+  }
+
+  template <typename Answer, typename Ask, typename Find, typename Note>
+  absl::StatusOr<Answer> AskOrRemember(absl::string_view kind, const Address& address,
+                                       const Ask& ask, const Find& find, const Note& note) {
+    const std::string what = absl::StrCat(kind, " ", endpoint, " ", ToText(address));
+    std::optional<Answer> last = find(what);
+    if (last && known.IsAway(address.place)) return *std::move(last);
+    absl::StatusOr<Answer> answer = ask();
+    if (answer.ok()) {
+      known.NoteAnswer(address.place);
+      note(what, *answer);
+    }
+    if (!absl::IsUnavailable(answer.status()) || !last) return answer;
+    known.NoteAway(address.place);
+    PENSTOCK_LOG(kWarning, "store_away", {"url", ToText(address)},
+                 {"reason", answer.status().message()},
+                 {"used_instead", "what it said last; only what the cache has can be read"});
+    return *std::move(last);
+  }
+
   const std::string endpoint;
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
+  LastKnown known;
   Transfers transfers;
   ObjectStore objects;
   Pieces pieces;
@@ -101,7 +139,7 @@ class StoreFiles::File final : public source::RemoteFile {
         state_(state),
         object_(std::move(object)) {
     if (store_->cache != nullptr)
-      mirror_ = store_->cache->OpenMirror({state.inode, second}, state.bytes);
+      mirror_ = store_->cache->OpenMirror({state.inode, second}, state.bytes, path_);
   }
 
   std::string path() const override { return path_; }
@@ -130,6 +168,16 @@ class StoreFiles::File final : public source::RemoteFile {
     const PieceUses uses = {.now = times.now, .next = times.next};
     if (mirror_ != nullptr && mirror_->Expect(piece.offset, piece.bytes, uses)) return;
     store_->pieces.Expect(object_, piece.offset, piece.bytes);
+  }
+  absl::StatusOr<source::FetchOutcome> Fetch(const source::RemotePiece& piece) const override {
+    PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset, piece.bytes));
+    if (mirror_ == nullptr || piece.bytes == 0) return source::FetchOutcome{};
+    if (mirror_->Has(piece.offset, piece.bytes)) return source::FetchOutcome{.is_kept = true};
+    std::vector<std::byte> bytes(piece.bytes);
+    PENSTOCK_RETURN_IF_ERROR(store_->pieces.Read(object_, piece.offset, 0, bytes));
+    mirror_->Keep(piece.offset, bytes);
+    return source::FetchOutcome{.bytes = piece.bytes,
+                                .is_kept = mirror_->Has(piece.offset, piece.bytes)};
   }
   void NoteUse(const source::RemotePiece& piece, uint64_t next) const override {
     if (mirror_ != nullptr) mirror_->NoteUse(piece.offset, next);
@@ -225,7 +273,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std:
                                                 std::clamp<size_t>(urls.size(), 1, kAskedAtOnce)};
   PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(urls.size(), [&](size_t i) -> absl::Status {
     PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(urls[i]));
-    PENSTOCK_ASSIGN_OR_RETURN(const ObjectVersion version, store->objects.Stat(address));
+    PENSTOCK_ASSIGN_OR_RETURN(const ObjectVersion version, store->Look(address));
     found[i] = std::make_shared<const File>(store, address, version);
     return absl::OkStatus();
   }));
@@ -236,7 +284,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
                                                             absl::string_view suffix) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
-  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->objects.List(address));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->Names(address));
   std::vector<std::string> urls;
   for (const std::string& key : keys) {
     const absl::string_view name = absl::string_view(key).substr(address.key.size());
@@ -250,13 +298,18 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
 absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
-  return store->objects.ListPages(
+  if (store->known.IsAway(address.place))
+    return absl::UnavailableError(
+        absl::StrCat("'", ToText(address), "': the store did not answer a moment ago"));
+  const absl::Status listed = store->objects.ListPages(
       address, depth == Depth::kAll ? ListDepth::kAll : ListDepth::kOneLevel,
       [&](ListPage page) -> absl::StatusOr<bool> {
         PENSTOCK_ASSIGN_OR_RETURN(std::vector<source::RemoteEntry> entries,
                                   ToEntries(std::move(page), address));
         return take(std::move(entries));
       });
+  if (absl::IsUnavailable(listed)) store->known.NoteAway(address.place);
+  return listed;
 }
 
 absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
