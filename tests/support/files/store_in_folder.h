@@ -43,19 +43,28 @@ class FileInFolder final : public source::RemoteFile {
     pieces_.push_back(piece);
     return Read(piece.offset + from, into);
   }
+  void Expect(const source::RemotePiece& piece, const source::UseTimes&) const override {
+    const std::lock_guard lock(mutex_);
+    expected_.push_back(piece);
+  }
   std::vector<source::RemotePiece> pieces() const {
     const std::lock_guard lock(mutex_);
     return pieces_;
+  }
+  std::vector<source::RemotePiece> expected() const {
+    const std::lock_guard lock(mutex_);
+    return expected_;
   }
 
  private:
   const std::string url_, local_;
   const source::FileState state_;
   mutable std::mutex mutex_;
-  mutable std::vector<source::RemotePiece> pieces_;  // that were read
+  mutable std::vector<source::RemotePiece> pieces_;    // that were read
+  mutable std::vector<source::RemotePiece> expected_;  // that will be
 };
 
-class StoreInFolder final : public source::RemoteFiles {
+class StoreInFolder : public source::RemoteFiles {
  public:
   static std::string UrlOf(const std::string& path) { return "s3://bucket" + path; }
 
@@ -92,11 +101,13 @@ class StoreInFolder final : public source::RemoteFiles {
     };
     std::error_code ignored;
     if (depth == Depth::kAll)
-      for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored)) add(entry);
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored))
+        add(entry);
     else
       for (const auto& entry : std::filesystem::directory_iterator(root, ignored)) add(entry);
     // In an order that is none.
-    std::sort(page.begin(), page.end(), [](const auto& a, const auto& b) { return a.name > b.name; });
+    std::sort(page.begin(), page.end(),
+              [](const auto& a, const auto& b) { return a.name > b.name; });
     return take(std::move(page)).status();
   }
   absl::StatusOr<std::shared_ptr<const source::RemoteFile>> Gather(

@@ -233,7 +233,15 @@ class Server:
                     count += 1
             return {"objects": count}
 
+        def put_many(value):
+            thing, folders = objects.Pattern(value["size"]), value["folders"]
+            for number in range(value["count"]):
+                key = f"{value['prefix']}{number % folders:04d}/{number:08d}.jpg"
+                self.shelf.put(value["bucket"], key, thing)
+            return {"objects": value["count"]}
+
         return {
+            "POST /put_many": put_many,
             "POST /bucket": lambda value: self.shelf.add_bucket(value["bucket"]),
             "POST /put": put,
             "POST /put_folder": put_folder,

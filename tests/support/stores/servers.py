@@ -136,6 +136,12 @@ class FileStore(Store):
         return control.call(self.control, "POST", "/put",
                             {"bucket": bucket, "key": key, "size": size, "seed": seed})["etag"]
 
+    def put_many(self, bucket, prefix, count, folders=1000, size=1000):
+        """Stores `count` equal objects, NNNNNNNN.jpg in folders NNNN, that take no room."""
+        return control.call(self.control, "POST", "/put_many",
+                            {"bucket": bucket, "prefix": prefix, "count": count,
+                             "folders": folders, "size": size})["objects"]
+
     def put_folder(self, bucket, folder, prefix=""):
         return control.call(self.control, "POST", "/put_folder",
                             {"bucket": bucket, "folder": os.path.abspath(folder),

@@ -45,7 +45,7 @@ MAY_USE = {
     "server/store": {"common/base", "curl"},
     "server/store/cache": {"common/base", "common/posix"},
     # What joins stores and datasets.
-    "server/store/files": {"common/base", "server/store", "server/source/files"},
+    "server/store/files": {"common/base", "common/telemetry", "server/store", "server/source/files"},
     "server/source": {"common/base", "common/posix", "common/telemetry", "server/unpack", "expat", "json", "re2"},
     # Both sides of the processes that parse files.
     "server/indexer": COMMON | {"common/sandbox", "server/source", "server/unpack"},
@@ -81,7 +81,8 @@ MAY_USE = {
     # The decoder in a Python process, which needs neither the client library nor a daemon.
     "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",
                              "server/augment/recipe", "server/decode", "nanobind"},
-    "client/ctl": COMMON | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
+    # The files of a cache are looked at without a daemon.
+    "client/ctl": COMMON | {"server/store/cache"} | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }
 

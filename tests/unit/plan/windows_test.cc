@@ -16,7 +16,10 @@ std::vector<uint64_t> OrderOf(const Windows& windows, uint64_t samples, uint64_t
                               uint64_t epoch = 0) {
   const WindowedOrder order(windows, samples, seed, epoch);
   std::vector<uint64_t> all(samples);
-  for (uint64_t i = 0; i < samples; ++i) all[i] = order(i);
+  for (uint64_t i = 0; i < samples; ++i) {
+    all[i] = order(i);
+    EXPECT_EQ(order.PlaceOf(all[i]), i);
+  }
   return all;
 }
 

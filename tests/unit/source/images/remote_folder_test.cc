@@ -15,7 +15,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class RemoteFolderTest : public ::testing::Test {
  protected:
@@ -37,7 +36,9 @@ class RemoteFolderTest : public ::testing::Test {
   }
   std::string Refusal() { return std::string(Open().status().message()); }
   std::unique_ptr<Dataset> OpenLocal() {
-    auto opened = OpenFolder({.path = temp_.At("data")});
+    FolderOptions options;
+    options.path = temp_.At("data");
+    auto opened = OpenFolder(options);
     EXPECT_TRUE(opened.ok()) << opened.status();
     return std::move(opened->dataset);
   }
@@ -102,7 +103,9 @@ TEST_F(RemoteFolderTest, ChangedAndMissingFilesAreErrorsWithTheirNames) {
   EXPECT_TRUE(dataset.changed());
 
   std::filesystem::remove(temp_.At("data/dogs/two.JPG"));
-  EXPECT_THAT(std::string(Read(dataset, last).status().message()), HasSubstr("dogs/two.JPG"));
+  const absl::Status missing = Read(dataset, last).status();
+  EXPECT_TRUE(absl::IsDataLoss(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("dogs/two.JPG"));
 }
 
 TEST_F(RemoteFolderTest, WhileTheStoreIsAwayTheLastListingCounts) {
@@ -157,13 +160,15 @@ class DoublingStore : public penstock::testing::StoreInFolder {
 TEST_F(RemoteFolderTest, AListingThatNamesAFileTwiceIsRefused) {
   DoublingStore store;
   const auto opened =
-      OpenRemoteFolder({.url = store.UrlOf(temp_.At("data/")), .remote = &store, .threads = 1});
+      OpenRemoteFolder({.url = store.UrlOf(temp_.At("data/")), .remote = &store, .state_dir = ""});
   EXPECT_TRUE(absl::IsDataLoss(opened.status()));
   EXPECT_THAT(std::string(opened.status().message()), HasSubstr("twice"));
 }
 
 TEST_F(RemoteFolderTest, AListingThatNobodyWaitsForEnds) {
-  RemoteFolderOptions options = {.url = store_.UrlOf(temp_.At("data/")), .remote = &store_};
+  RemoteFolderOptions options;
+  options.url = store_.UrlOf(temp_.At("data/"));
+  options.remote = &store_;
   options.progress = [](const ScanProgress&) { return false; };
   EXPECT_TRUE(absl::IsCancelled(OpenRemoteFolder(options).status()));
 }

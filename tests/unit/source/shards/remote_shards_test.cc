@@ -61,6 +61,31 @@ TEST_F(RemoteShardsTest, ASampleIsReadAsTheMemberThatIsItsImage) {
   EXPECT_EQ(pieces[0].bytes, 6u);
 }
 
+TEST_F(RemoteShardsTest, AllThatIsReadOfASampleIsExpectedAndNothingElse) {
+  using penstock::testing::TarFile;
+  folder_.Write("1.tar", TarFile("a.cls", "1") + TarFile("a.json", "{}") +
+                             TarFile("a.jpg", "image") + TarFile("a.seg.png", "its mask") +
+                             penstock::testing::TarEnd());
+  const auto dataset = *OpenShards({UrlOf("1.tar")}, &store_);
+  const auto bytes_expected = [&](const Selection& selection) {
+    const size_t before = store_.files.back()->expected().size();
+    dataset->Expect(0, selection, {});
+    std::vector<uint64_t> bytes;
+    const auto expected = store_.files.back()->expected();
+    for (size_t i = before; i < expected.size(); ++i) bytes.push_back(expected[i].bytes);
+    return bytes;
+  };
+  const std::vector<SampleField> fields = dataset->fields();
+  const auto mask = std::find_if(fields.begin(), fields.end(),
+                                 [](const SampleField& field) { return field.name == "seg.png"; });
+  ASSERT_NE(mask, fields.end());
+
+  EXPECT_THAT(bytes_expected({}), ElementsAre(5)) << "the image";
+  EXPECT_THAT(
+      bytes_expected({.fields = {static_cast<uint32_t>(mask - fields.begin())}, .layout = {}}),
+      ElementsAre(5, 8));
+}
+
 TEST_F(RemoteShardsTest, TheIndexIsKeptForAsLongAsTheVersionIsTheSame) {
   PutShard("1.tar", "image");
   EXPECT_TRUE(OpenShards({UrlOf("1.tar")}, &store_).ok());
