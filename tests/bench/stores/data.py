@@ -5,7 +5,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from stores import datasets  # noqa: E402
 
-SHARD_SAMPLES = 500
+SHARD_SAMPLES = 125  # so that shards divide well among few workers
 
 
 def make(folder, samples):
@@ -14,7 +14,7 @@ def make(folder, samples):
     folder = pathlib.Path(folder)
     datasets.tar_shards(folder / "tar", samples, SHARD_SAMPLES)
     size = 0
-    with MDSWriter(out=str(folder / "mds"), columns={"image": "bytes", "label": "int"}, size_limit="48mb") as out:
+    with MDSWriter(out=str(folder / "mds"), columns={"image": "bytes", "label": "int"}, size_limit="12mb") as out:
         for _, jpeg, label in datasets.numbered(samples):
             out.write({"image": jpeg, "label": label})
             size += len(jpeg)

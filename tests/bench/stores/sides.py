@@ -53,12 +53,14 @@ def penstock(samples, workers, batch, folder):
 def streaming(samples, workers, batch, folder):
     import crops
     from streaming import StreamingDataset
+    from streaming.base.util import clean_stale_shared_memory
 
     class Photographs(StreamingDataset):
         def __getitem__(self, index):
             sample = super().__getitem__(index)
             return crops.crop(sample["image"]), sample["label"]
 
+    clean_stale_shared_memory()  # of a run that was ended: its state would be believed
     begun = time.monotonic()
     dataset = Photographs(remote="s3://photos/mds", local=os.path.join(folder, "local"), shuffle=True, batch_size=batch)
     return timed(begun, torch_batches(dataset, workers, batch), lambda each: len(each[1]))
