@@ -1,24 +1,18 @@
 #include "server/store/files/store_files.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/base/check.h"
 #include "common/base/hash.h"
-#include "common/posix/limits.h"
-#include "common/telemetry/log.h"
 #include "server/source/files/parallel_for.h"
 #include "server/store/cache/cache_folder.h"
 #include "server/store/client/object_store.h"
 #include "server/store/client/whole_object.h"
 #include "server/store/files/gathered_object.h"
-#include "server/store/files/key_rings.h"
-#include "server/store/files/last_known.h"
-#include "server/store/files/read_through.h"
+#include "server/store/files/opened_stores.h"
 
 namespace penstock::store {
 namespace {
@@ -70,106 +64,11 @@ absl::StatusOr<std::vector<source::RemoteEntry>> ToEntries(ListPage page, const 
   return entries;
 }
 
-// Connections may take a quarter of the files that this process may open.
-uint32_t MostConnections() {
-  return static_cast<uint32_t>(std::clamp<uint64_t>(posix::MaxOpenFiles() / 4, 16, 512));
-}
-
-Transfers::Options WithinFiles(Transfers::Options options) {
-  options.most_connections = std::min(options.most_connections, MostConnections());
-  return options;
-}
-
 }  // namespace
-
-// What the files share.
-struct StoreFiles::Store {
-  Store(const Curl& curl, const StoreSettings& settings, std::unique_ptr<CacheFolder> folder,
-        const Pieces::Options& options)
-      : most_held_bytes(options.most_bytes),
-        most_cache_bytes(settings.cache_bytes),
-        cache(std::move(folder)),
-        known(cache == nullptr ? "" : absl::StrCat(settings.cache_folder, "/", kKnownFile)),
-        transfers(curl, WithinFiles(settings.transfers)),
-        rings([this](TransferRequest request) { return transfers.Perform(std::move(request)); }),
-        objects(transfers, {.places = rings.PlacesFor(settings.places)}),
-        pieces(WithSoon(options)) {
-    passes.most_ahead = options.most_bytes / 2;
-  }
-  ~Store() { Stop(); }
-
-  void Stop() {
-    rings.Stop();
-    transfers.Stop();
-  }
-
-  // Pieces that are expected one after another begin together.
-  Pieces::Options WithSoon(Pieces::Options options) {
-    options.most_at_once = std::min(options.most_at_once, MostConnections());
-    options.soon = [this](std::function<void()> begin) { transfers.Post(std::move(begin)); };
-    return options;
-  }
-
-  StoreCounts counts() const {
-    return {.transfers = transfers.counts(),
-            .retries = objects.retries(),
-            .pieces = pieces.counts(),
-            .most_held_bytes = most_held_bytes,
-            .has_cache = cache != nullptr,
-            .cache = cache != nullptr ? cache->counts() : CacheFolder::Counts{},
-            .most_cache_bytes = most_cache_bytes,
-            .no_mirrors = no_mirrors.load()};
-  }
-
-  // What the store says, or what it said last if it does not answer.
-  absl::StatusOr<ObjectVersion> Look(const Address& address) {
-    return AskOrRemember<ObjectVersion>(
-        "object", address, [&] { return objects.Stat(address); },
-        [&](const std::string& what) { return known.FindVersion(what); },
-        [&](const std::string& what, const ObjectVersion& is) { known.NoteVersion(what, is); });
-  }
-  absl::StatusOr<std::vector<std::string>> Names(const Address& folder) {
-    using Keys = std::vector<std::string>;
-    return AskOrRemember<Keys>(
-        "folder", folder, [&] { return objects.List(folder); },
-        [&](const std::string& what) { return known.FindNames(what); },
-        [&](const std::string& what, const Keys& are) { known.NoteNames(what, are); });
-  }
-
-  template <typename Answer, typename Ask, typename Find, typename Note>
-  absl::StatusOr<Answer> AskOrRemember(absl::string_view kind, const Address& address,
-                                       const Ask& ask, const Find& find, const Note& note) {
-    const std::string what =
-        absl::StrCat(kind, " ", objects.EndpointOf(address), " ", ToText(address));
-    std::optional<Answer> last = find(what);
-    if (last && known.IsAway(address.place)) return *std::move(last);
-    absl::StatusOr<Answer> answer = ask();
-    if (answer.ok()) {
-      known.NoteAnswer(address.place);
-      note(what, *answer);
-    }
-    if (!absl::IsUnavailable(answer.status()) || !last) return answer;
-    known.NoteAway(address.place);
-    PENSTOCK_LOG(kWarning, "store_away", {"url", ToText(address)},
-                 {"reason", answer.status().message()},
-                 {"used_instead", "what it said last; only what the cache has can be read"});
-    return *std::move(last);
-  }
-
-  const uint64_t most_held_bytes, most_cache_bytes;
-  const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
-  std::atomic<uint64_t> no_mirrors = 0;      // files that the cache could not take
-  LastKnown known;
-  Transfers transfers;
-  KeyRings rings;
-  ObjectStore objects;
-  Pieces pieces;
-  ReadThrough::Shared passes;
-};
 
 class StoreFiles::File final : public source::RemoteFile {
  public:
-  File(std::shared_ptr<Store> store, const Address& address, const ObjectVersion& version)
+  File(std::shared_ptr<OpenedStores> store, const Address& address, const ObjectVersion& version)
       : File(store, ToText(address),
              {.inode = HashOf(address, version, store->objects.EndpointOf(address), kStamp),
               .bytes = version.bytes,
@@ -178,7 +77,7 @@ class StoreFiles::File final : public source::RemoteFile {
              HashOf(address, version, store->objects.EndpointOf(address), kSecond),
              std::make_shared<const Object>(store->objects, address, version)) {}
   // `second`: another hash of the version than the state's.
-  File(std::shared_ptr<Store> store, std::string path, const source::FileState& state,
+  File(std::shared_ptr<OpenedStores> store, std::string path, const source::FileState& state,
        uint64_t second, std::shared_ptr<const FetchedObject> object)
       : store_(std::move(store)),
         path_(std::move(path)),
@@ -281,7 +180,7 @@ class StoreFiles::File final : public source::RemoteFile {
                                             ", before what is to be read at ", offset));
   }
 
-  const std::shared_ptr<Store> store_;  // outlives the object
+  const std::shared_ptr<OpenedStores> store_;  // outlives the object
   const std::string path_;
   const source::FileState state_;
   const std::shared_ptr<const FetchedObject> object_;
@@ -331,9 +230,9 @@ StoreRates StoreFiles::rates() const {
   return watch_.rates();
 }
 
-absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
+absl::StatusOr<std::shared_ptr<OpenedStores>> StoreFiles::Opened() {
   const base::MutexLock opening(opening_);
-  const std::shared_ptr<Store> known = [&] {
+  const std::shared_ptr<OpenedStores> known = [&] {
     const base::MutexLock lock(mutex_);
     return store_;
   }();
@@ -349,7 +248,8 @@ absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
     PENSTOCK_ASSIGN_OR_RETURN(cache,
                               CacheFolder::Open(settings.cache_folder, settings.cache_bytes));
   }
-  const auto made = std::make_shared<Store>(*curl, settings, std::move(cache), options_.pieces);
+  const auto made =
+      std::make_shared<OpenedStores>(*curl, settings, std::move(cache), options_.pieces);
   const base::MutexLock lock(mutex_);
   if (stopped_) return absl::CancelledError("the daemon is ending");
   store_ = made;
@@ -357,7 +257,7 @@ absl::StatusOr<std::shared_ptr<StoreFiles::Store>> StoreFiles::Opened() {
 }
 
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std::string> urls) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
   Found found(urls.size());
   const source::ParallelFor parallel_for = {.threads =
                                                 std::clamp<size_t>(urls.size(), 1, kAskedAtOnce)};
@@ -372,7 +272,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std:
 
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& folder,
                                                             absl::string_view suffix) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->Names(address));
   std::vector<std::string> urls;
@@ -386,7 +286,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
 }
 
 absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
   if (store->known.IsAway(address.place))
     return absl::UnavailableError(
@@ -404,7 +304,7 @@ absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const
 
 absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
     source::GatheredFiles files) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<Store> store, Opened());
+  PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address folder, ParseFolder(files.folder));
   base::Hasher second;
   second.Add(files.folder);
@@ -416,7 +316,7 @@ absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
 
 uint64_t StoreFiles::StoreOf(const std::string& url) {
   const absl::StatusOr<Address> address = ParseAddress(url);
-  const absl::StatusOr<std::shared_ptr<Store>> store = Opened();
+  const absl::StatusOr<std::shared_ptr<OpenedStores>> store = Opened();
   base::Hasher hasher;
   if (address.ok() && store.ok() && address->scheme == Scheme::kS3)
     hasher.Add((*store)->objects.EndpointOf(*address));

@@ -15,6 +15,8 @@
 
 namespace penstock::store {
 
+struct OpenedStores;
+
 // Loads libcurl when the first file is looked for. Settings and keys in files are read anew
 // whenever files are looked for. The files that it finds may outlive it. **Thread safety**: any
 // thread.
@@ -52,10 +54,9 @@ class StoreFiles final : public source::RemoteFiles {
   StoreRates rates() const;
 
  private:
-  struct Store;
   class File;
 
-  absl::StatusOr<std::shared_ptr<Store>> Opened();
+  absl::StatusOr<std::shared_ptr<OpenedStores>> Opened();
   absl::StatusOr<StoreSettings> Settings();
 
   const Options options_;
@@ -63,7 +64,7 @@ class StoreFiles final : public source::RemoteFiles {
   mutable base::Mutex mutex_;
   // Since SetSettings; before, they are read by `options_`.
   std::optional<StoreSettings> settings_ PENSTOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<Store> store_ PENSTOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<OpenedStores> store_ PENSTOCK_GUARDED_BY(mutex_);
   StoreWatch watch_ PENSTOCK_GUARDED_BY(mutex_);
   bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
 };
