@@ -155,7 +155,10 @@ absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, const Sheet& 
 
 absl::StatusOr<std::unique_ptr<AdminClient>> ConnectTo(const Call& call) {
   if (IsNodeAddress(call.address)) return ConnectToNode(call.address, call.tls);
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string address, client::FindDaemonToOperate(call.address));
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string address,
+                            call.command == Command::kFetch
+                                ? FindDaemonToFetch(call)
+                                : client::FindDaemonToOperate(call.address));
   return AdminClient::Make(address);
 }
 
