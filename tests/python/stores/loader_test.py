@@ -152,9 +152,9 @@ class RequestsTest(StoreTest):
         took, counts = time.monotonic() - begun, self.proxy.counts()
         photographs = sum(len(jpeg) for _, jpeg, _ in datasets.numbered(SAMPLES))
         self.assertGreaterEqual(counts["most_under_way"], 24, counts)
-        # Of two epochs: the next one has begun when one ends.
+        # The epoch's first batches were fetched before, and the next one has begun when it ends.
         self.assertLess(counts["bytes"], 2.05 * photographs)
-        self.assertGreaterEqual(counts["bytes"], photographs)
+        self.assertGreater(counts["bytes"], 0.5 * photographs)
         self.assertLess(took, SAMPLES * 0.03 / 4, "requests one after the other would take 7 s")
 
     def test_nothing_is_fetched_for_rows_that_are_kept(self):

@@ -87,7 +87,7 @@ class OffersTest(ShellTest):
         self.assertEqual(self.offers("--address /a/socket st"), {"status"})
 
     def test_options_where_they_belong(self):
-        common = {"--address", "--output", "--color", "--help", "--version"}
+        common = {"--address", "--output", "--color", "--help", "--tls", "--version"}
 
         self.assertEqual(self.long_ones("status "), common)
         self.assertEqual(self.long_ones("drain "), common | {"--deadline", "--cancel"})
