@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kPages = 10000;  // more than one read of the page map
+constexpr size_t kLooked = 16;
 
 class OwnPagesTest : public ::testing::Test {
  protected:
@@ -30,9 +31,12 @@ class OwnPagesTest : public ::testing::Test {
     std::fclose(pagemap);
     return entry >> 63 != 0;
   }
+  // Of the first bytes of every page, which the tests write to.
   uint64_t Sum() {
     uint64_t sum = 0;
-    for (const std::byte byte : view_.bytes()) sum += static_cast<uint64_t>(byte);
+    for (size_t page = 0; page < kPages; ++page)
+      for (size_t i = 0; i < kLooked; ++i)
+        sum += static_cast<uint64_t>(view_.data()[page * kPage + i]);
     return sum;
   }
 
@@ -48,15 +52,15 @@ TEST_F(OwnPagesTest, PagesThatWereWrittenToShowTheFileAgain) {
   for (const size_t page :
        {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, size_t{5000}, kPages - 1})
     view_.data()[page * kPage + 7] = std::byte{200};
-  EXPECT_EQ(Sum(), kPages * kPage + 6 * 199);
+  EXPECT_EQ(Sum(), kPages * kLooked + 6 * 199);
 
   ASSERT_TRUE(own_pages_.Drop(view_.bytes()).ok());
 
-  EXPECT_EQ(Sum(), kPages * kPage);
+  EXPECT_EQ(Sum(), kPages * kLooked);
 }
 
 TEST_F(OwnPagesTest, PagesThatWereOnlyReadStayMapped) {
-  EXPECT_EQ(Sum(), kPages * kPage);
+  EXPECT_EQ(Sum(), kPages * kLooked);
   view_.data()[5 * kPage] = std::byte{200};
 
   ASSERT_TRUE(own_pages_.Drop(view_.bytes()).ok());
@@ -72,7 +76,7 @@ TEST_F(OwnPagesTest, APartOfAMappingMayEndWithinAPage) {
 
   ASSERT_TRUE(own_pages_.Drop(view_.bytes().first(kPage + 11)).ok());
 
-  EXPECT_EQ(Sum(), kPages * kPage + 199);
+  EXPECT_EQ(Sum(), kPages * kLooked + 199);
 }
 
 TEST_F(OwnPagesTest, TheFileIsNeverWritten) {
