@@ -189,7 +189,8 @@ class FakeGpu final : public Gpu {
   // The recorded requests.
   std::map<int, std::vector<std::byte>> exported;
   std::vector<Access> registered;
-  int opened = 0, copies = 0, synchronized = 0;
+  int opened = 0, synchronized = 0;
+  std::atomic<int> copies = 0;  // rows are made on several threads
   int alive = 0;  // allocations and pages that are not freed
   int streams_made = 0;
 
