@@ -1,10 +1,12 @@
 // copy: copies from host memory to the GPU by size and kind of memory, compared with a plain pinned
 // copy of the same size; copies while kernels run; and data made on the CPU and copied, compared
-// with data made on the GPU.
+// with data made on the GPU; and photographs decoded on the GPU, compared with one thread of the
+// CPU that decodes them and copies the rows.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "common/cuda/device.h"
+#include "tests/bench/copy_decode.h"
 #include "tests/bench/copy_machine.h"
 #include "tests/bench/harness/measure.h"
 #include "tests/bench/suite.h"
@@ -48,10 +50,13 @@ struct Measured {
 
 class CopySuite {
  public:
-  CopySuite(CopyMachine& machine, const Extents& extents) : machine_(machine), extents_(extents) {
+  // `decode`: null, if the GPU decodes nothing here.
+  CopySuite(CopyMachine& machine, CopyDecode* decode, const Extents& extents)
+      : machine_(machine), extents_(extents) {
     for (const Size& size : kSizes) AddKinds(size);
     AddOverlap();
     AddMaking();
+    if (decode != nullptr) AddDecoding(*decode);
   }
 
   absl::StatusOr<Result> Measure(const std::string& data) {
@@ -148,6 +153,13 @@ class CopySuite {
          pinned_, "a plain pinned copy, a batch of 38.5 MB", "GB/s", 0});
   }
 
+  void AddDecoding(CopyDecode& decode) {
+    const int by_cpu = Add({"", [&decode] { return decode.CpuRate(1); }, -1, "", "", 0});
+    Add({"random crops of photographs, decoded on the GPU",
+         [this, &decode] { return decode.GpuRate(extents_.batches); }, by_cpu,
+         "decoded by one thread of the CPU, then copied from pinned memory", "images/s", 0});
+  }
+
   CopyMachine& machine_;
   const Extents extents_;
   std::vector<Measured> measured_;
@@ -163,10 +175,26 @@ absl::StatusOr<std::string> Describe() {
 }  // namespace
 
 absl::StatusOr<Result> RunCopy(const Arguments& arguments) {
-  PENSTOCK_ASSIGN_OR_RETURN(const std::string data, Describe());
+  PENSTOCK_ASSIGN_OR_RETURN(std::string data, Describe());
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<CopyMachine> machine,
                             CopyMachine::Make(kMemoryBytes));
-  return CopySuite(*machine, ExtentsOf(arguments.extent)).Measure(data);
+  PENSTOCK_ASSIGN_OR_RETURN(const Photographs photographs, Photographs::Open(arguments));
+  const absl::StatusOr<std::unique_ptr<CopyDecode>> decode = CopyDecode::Make(photographs);
+  if (!decode.ok() && !absl::IsFailedPrecondition(decode.status())) return decode.status();
+  if (decode.ok())
+    absl::StrAppend(&data, "; ", photographs.description(), "; ", (*decode)->decoder());
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Result result,
+      CopySuite(*machine, decode.ok() ? decode->get() : nullptr, ExtentsOf(arguments.extent))
+          .Measure(data));
+  if (!decode.ok()) {
+    result.notes.push_back(
+        absl::StrCat("no photographs decoded on the GPU: ", decode.status().message()));
+  } else if ((*decode)->left_out() > 0) {
+    result.notes.push_back(absl::StrCat("left out: ", (*decode)->left_out(),
+                                        " photographs that the CPU or the GPU does not decode"));
+  }
+  return result;
 }
 
 }  // namespace penstock::bench
