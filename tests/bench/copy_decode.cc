@@ -23,8 +23,9 @@ absl::StatusOr<std::unique_ptr<CopyDecode>> CopyDecode::Make(const Photographs& 
 
 absl::Status CopyDecode::Prepare(const Photographs& photographs) {
   PENSTOCK_ASSIGN_OR_RETURN(stream_, cuda::Stream::Make(cuda::StreamPriority::kLow));
-  PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowMaker maker,
-                            gpu_decode::RowMaker::Make({.stream = stream_.get()}));
+  gpu_decode::RowMakerOptions options;
+  options.stream = stream_.get();
+  PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowMaker maker, gpu_decode::RowMaker::Make(options));
   maker_ = std::make_unique<gpu_decode::RowMaker>(std::move(maker));
   const size_t bytes = decode::PixelBytes(spec_) * kRows;
   PENSTOCK_ASSIGN_OR_RETURN(rows_, cuda::PinnedMemory::Make(bytes));
@@ -79,8 +80,8 @@ gpu_decode::RowInput CopyDecode::Input(size_t row) const {
   return {.jpeg = {.file = file,
                    .width = size->width,
                    .height = size->height,
-                   .left = placement.crop.left,
-                   .top = placement.crop.top,
+                   .left = placement.crop.x,
+                   .top = placement.crop.y,
                    .x = placement.x,
                    .y = placement.y,
                    .flip = placement.flip,
