@@ -191,7 +191,7 @@ class FakeGpu final : public Gpu {
   std::vector<Access> registered;
   int opened = 0, synchronized = 0;
   std::atomic<int> copies = 0;  // rows are made on several threads
-  int alive = 0;  // allocations and pages that are not freed
+  int alive = 0;                // allocations and pages that are not freed
   int streams_made = 0;
 
  private:
