@@ -7,9 +7,9 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 
+import curl_reads
 import data
 from stores import fault_proxy, servers
 
@@ -40,16 +40,6 @@ def start_store(kind, folder, latency):
     proxy = store.proxy if kind == "rclone" else fault_proxy.FaultProxy(store.address)
     proxy.add("latency", ms=latency)
     return store, proxy
-
-
-def write_ranges(folder, file):
-    """Where each photograph lies, for curl."""
-    with open(file, "w") as out:
-        for shard in sorted((folder / "tar").iterdir()):
-            with tarfile.open(shard) as members:
-                for member in members:
-                    if member.name.endswith(".jpg"):
-                        print(shard.name, member.offset_data, member.offset_data + member.size - 1, file=out)
 
 
 def cpu_seconds(process_id):
@@ -126,7 +116,7 @@ def main():
         folder = pathlib.Path(scratch)
         data_bytes = data.make(folder, options.samples)
         ranges = folder / "ranges"
-        write_ranges(folder, ranges)
+        curl_reads.write_ranges(folder / "tar", ranges)
         store, proxy = start_store(options.server, folder, options.latency)
         try:
             endpoint = {"AWS_ENDPOINT_URL": proxy.endpoint, "S3_ENDPOINT_URL": proxy.endpoint}

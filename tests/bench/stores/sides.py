@@ -3,16 +3,15 @@ bucket `photos` of $AWS_ENDPOINT_URL and prints {"first": s, "seconds": s, "samp
 batch, and that of the epoch after it began. FOLDER is empty and is removed afterwards."""
 import json
 import os
-import subprocess
 import sys
 import tarfile
 import time
 
+import curl_reads
 import data
 
 REGION = os.environ["AWS_REGION"]
 ENDPOINT = os.environ["AWS_ENDPOINT_URL"]
-PAYLOAD = "x-amz-content-sha256: UNSIGNED-PAYLOAD"  # curl signs it, but does not send it by itself
 
 
 def timed(begun, batches, size):
@@ -70,7 +69,7 @@ def webdataset(samples, workers, batch, folder):
     import crops
     import webdataset as wds
     key, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
-    urls = [f"pipe:curl -sfS --aws-sigv4 aws:amz:{REGION}:s3 --user {key}:{secret} -H '{PAYLOAD}' {ENDPOINT}/photos/tar/{name}"
+    urls = [f"pipe:curl -sfS --aws-sigv4 aws:amz:{REGION}:s3 --user {key}:{secret} -H '{curl_reads.PAYLOAD}' {ENDPOINT}/photos/tar/{name}"
             for name in data.shards(samples)]
     begun = time.monotonic()
     dataset = (wds.WebDataset(urls, shardshuffle=100, nodesplitter=None, workersplitter=wds.split_by_worker, empty_check=False)
@@ -120,20 +119,7 @@ def s3torchconnector(samples, workers, batch, folder):
 
 
 def curl(samples, workers, batch, folder, connections):
-    """Each photograph by a request for its range, as Penstock asks for it; nothing is decoded."""
-    key, secret = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
-    config = os.path.join(folder, "config")
-    transfers = []
-    for line in open(os.environ["PENSTOCK_BENCH_RANGES"]):
-        name, first, last = line.split()
-        transfers.append(f'url = "{ENDPOINT}/photos/tar/{name}"\nrange = "{first}-{last}"\noutput = "/dev/null"\n'
-                         f'aws-sigv4 = "aws:amz:{REGION}:s3"\nuser = "{key}:{secret}"\nheader = "{PAYLOAD}"\nfail\nsilent\n')
-    with open(config, "w") as out:
-        out.write("next\n".join(transfers))
-    begun = time.monotonic()
-    subprocess.run(["curl", "--silent", "--parallel", "--parallel-immediate", "--parallel-max", str(connections),
-                    "--config", config], check=True, stdout=subprocess.DEVNULL)
-    seconds = time.monotonic() - begun
+    seconds, _ = curl_reads.read(os.environ["PENSTOCK_BENCH_RANGES"], folder, connections, os.environ)
     return {"first": 0.0, "seconds": seconds, "samples": samples}
 
 
