@@ -68,7 +68,8 @@ absl::StatusOr<std::vector<source::RemoteEntry>> ToEntries(ListPage page, const 
 
 class StoreFiles::File final : public source::RemoteFile {
  public:
-  File(std::shared_ptr<OpenedStores> store, const Address& address, const ObjectVersion& version)
+  File(const std::shared_ptr<OpenedStores>& store, const Address& address,
+       const ObjectVersion& version)
       : File(store, ToText(address),
              {.inode = HashOf(address, version, store->objects.EndpointOf(address), kStamp),
               .bytes = version.bytes,
