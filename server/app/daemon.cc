@@ -49,8 +49,8 @@ telemetry::Level ToLevel(config::v1::Log::Level level) {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   telemetry::SetLevel(ToLevel(options.config.log().level()));
-  if (options.config.log().format() == config::v1::Log::FORMAT_JSON)
-    telemetry::SetFormat(telemetry::Format::kJson);
+  const bool json = options.config.log().format() == config::v1::Log::FORMAT_JSON;
+  telemetry::SetFormat(json ? telemetry::Format::kJson : telemetry::Format::kText);
   std::unique_ptr<Daemon> daemon(new Daemon(options));
   PENSTOCK_RETURN_IF_ERROR(daemon->StartParts());
   return daemon;

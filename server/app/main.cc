@@ -14,9 +14,11 @@
 #include "server/app/arguments.h"
 #include "server/app/catalog/roots_check.h"
 #include "server/app/config/config.h"
+#include "server/app/config/log_format.h"
 #include "server/app/crash.h"
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
+#include "server/app/library_logs.h"
 #include "server/app/notify.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/systemd_notifier.h"
@@ -39,9 +41,14 @@ constexpr std::chrono::seconds kEndWithin(5);
 // take for ever.
 constexpr std::chrono::seconds kFailWithin(4);
 
+// A person at a terminal reads plain text; the journal and programs that parse JSON get an event.
 int Complain(const absl::Status& status, int exit_code) {
   const std::string message(status.message());
-  std::fprintf(stderr, "penstockd: %s\n", message.c_str());
+  if (telemetry::UsesJournal() || telemetry::GetFormat() == telemetry::Format::kJson) {
+    PENSTOCK_LOG(kError, "cannot_start", {"reason", message}, {"exit_code", exit_code});
+  } else {
+    std::fprintf(stderr, "penstockd: %s\n", message.c_str());
+  }
   Notify(SystemdNotifier::Ending(message));
   return exit_code;
 }
@@ -157,7 +164,10 @@ absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
 
 int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
+  if (arguments.config && FileAsksForJsonLogs(*arguments.config))
+    telemetry::SetFormat(telemetry::Format::kJson);
   ReportCrashes(program);
+  LogWhatLibrariesSay();
   posix::AllowAllOpenFiles();
   posix::KeepOneHeap();
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
@@ -189,6 +199,7 @@ int SayWhatIsMissingHere(const config::v1::Config& config) {
 }
 
 int Main(int argc, char** argv) {
+  telemetry::UseJournal();
   absl::StatusOr<Arguments> arguments = ParseArguments(argc, argv);
   if (!arguments.ok()) return Complain(arguments.status(), kWrongCall);
   switch (arguments->action) {
