@@ -88,8 +88,8 @@ bool Journal::SendDatagram(const std::string& datagram) const {
 
 // The kernel takes a line of this length as a whole or not at all.
 bool Journal::SendLine(const JournalEntry& entry) const {
-  const std::string line = absl::StrCat("<", std::string(1, ToPriority(entry.level)), ">",
-                                        entry.message, "\n");
+  const std::string line =
+      absl::StrCat("<", std::string(1, ToPriority(entry.level)), ">", entry.message, "\n");
   return ::send(options_.stream, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
          static_cast<ssize_t>(line.size());
 }
@@ -101,10 +101,8 @@ void Journal::SayWhatIsLost() {
   const std::array fields = {LogField("lines", lost),
                              LogField("reason", "the journal did not take them in time")};
   const std::string message = FormatEvent("log_lines_lost", fields);
-  const JournalEntry entry = {.level = Level::kWarning,
-                              .message = message,
-                              .event = "log_lines_lost",
-                              .fields = fields};
+  const JournalEntry entry = {
+      .level = Level::kWarning, .message = message, .event = "log_lines_lost", .fields = fields};
   if (!Deliver(entry)) lost_and_unsaid_.fetch_add(lost, std::memory_order_relaxed);
 }
 

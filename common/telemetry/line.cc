@@ -63,7 +63,8 @@ std::string ToJsonValue(const LogField& field) {
 // Cuts between characters, if the text is UTF-8.
 void Shorten(std::string& value, size_t most) {
   size_t keep = most;
-  for (int i = 0; i < 3 && keep > 0 && (static_cast<unsigned char>(value[keep]) & 0xc0) == 0x80; ++i)
+  for (int i = 0; i < 3 && keep > 0 && (static_cast<unsigned char>(value[keep]) & 0xc0) == 0x80;
+       ++i)
     --keep;
   const size_t left_out = value.size() - keep;
   value.resize(keep);
@@ -100,7 +101,10 @@ std::vector<LogField> Bounded(std::span<const LogField> fields) {
   size_t left = kMaxEventBytes;
   for (LogField& field : bounded) {
     const size_t size = field.value.size();
-    if (size > left) Shorten(field.value, left);
+    if (size > left) {
+      Shorten(field.value, left);
+      field.type = LogField::Type::kText;
+    }
     left -= std::min(left, size);
   }
   return bounded;

@@ -70,8 +70,8 @@ void LogToJournal(Journal& to, Level level, absl::string_view event,
 }
 
 void LogToStderr(Level level, absl::string_view event, std::span<const LogField> fields) {
-  const std::string line = format.load() == Format::kJson ? FormatJsonEvent(event, fields)
-                                                          : FormatEvent(event, fields);
+  const std::string line =
+      format.load() == Format::kJson ? FormatJsonEvent(event, fields) : FormatEvent(event, fields);
   Logger().log(Theirs(level), spdlog::string_view_t(line.data(), line.size()));
 }
 

@@ -7,8 +7,7 @@ namespace {
 
 // Writes a number with leading zeros, and what follows it; returns the end.
 char* Append(char* at, uint64_t number, int digits, char after) {
-  for (int i = digits - 1; i >= 0; --i, number /= 10)
-    at[i] = static_cast<char>('0' + number % 10);
+  for (int i = digits - 1; i >= 0; --i, number /= 10) at[i] = static_cast<char>('0' + number % 10);
   at[digits] = after;
   return at + digits + 1;
 }
@@ -29,7 +28,8 @@ Timestamp::Timestamp(const timespec& since_1970) {
   const uint64_t era = days / 146'097, day_of_era = days % 146'097;
   const uint64_t year_of_era =
       (day_of_era - day_of_era / 1'460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const uint64_t day_of_year =
+      day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const uint64_t month_from_march = (5 * day_of_year + 2) / 153;
   const uint64_t month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
   char* at = Append(text_, year_of_era + era * 400 + (month <= 2 ? 1 : 0), 4, '-');

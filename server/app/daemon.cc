@@ -203,7 +203,9 @@ void Daemon::MakeService() {
   service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
   if (reloads_.can_reload())
-    service.reload = [this](Reloads::Done done) { reloads_.Ask(std::move(done)); };
+    service.reload = [this](Reloads::Done done, const session::AskedBy& asked_by) {
+      reloads_.Ask(std::move(done), asked_by);
+    };
   service_ = std::make_unique<Service>(std::move(service), *catalog_, *runner_);
 }
 

@@ -67,9 +67,9 @@ int ExitCodeOf(const absl::Status& start) {
 }
 
 // Errors in the file are logged.
-void Reload(Daemon& daemon) {
+void Reload(Daemon& daemon, const session::AskedBy& asked_by) {
   Notify(SystemdNotifier::Reloading(base::Now()));
-  daemon.Reload().status().IgnoreError();
+  daemon.Reload(asked_by).status().IgnoreError();
   Notify(SystemdNotifier::Reloaded());
 }
 
@@ -89,12 +89,13 @@ sigset_t BlockSignals() {
 class Ending {
  public:
   // Why the daemon ends now; nullopt: it continues.
-  std::optional<std::string> OnSignal(int number, Daemon& daemon, base::TimePoint now) {
+  std::optional<std::string> OnSignal(int number, const session::AskedBy& sender, Daemon& daemon,
+                                      base::TimePoint now) {
     if (number != SIGTERM && number != SIGINT) return std::nullopt;
     const bool waits = number == SIGTERM && daemon.drain_for().count() > 0 && daemon.has_visitors();
     if (!waits || until_) return absl::StrCat("signal ", number);
     until_ = now + daemon.drain_for();
-    daemon.Drain();
+    daemon.Drain(sender);
     Notify(SystemdNotifier::Ending("draining"));
     return std::nullopt;
   }
@@ -128,9 +129,10 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
       PENSTOCK_LOG(kInfo, "operator_action", {"user", sender.si_uid}, {"pid", sender.si_pid},
                    {"method", "signal"}, {"what", number});
     const base::TimePoint now = clock.Now();
-    if (const auto reason = ending.OnSignal(number, daemon, now)) return *reason;
+    const session::AskedBy asked_by = {.user = sender.si_uid, .pid = sender.si_pid};
+    if (const auto reason = ending.OnSignal(number, asked_by, daemon, now)) return *reason;
     if (const auto reason = ending.Look(daemon, now)) return *reason;
-    if (number == SIGHUP) Reload(daemon);
+    if (number == SIGHUP) Reload(daemon, asked_by);
     PENSTOCK_RETURN_IF_ERROR(daemon.CheckHealth());
     daemon.Tick(now);
     Notify(systemd_notifier.Next(daemon.vitals(), daemon.ready(), now));
