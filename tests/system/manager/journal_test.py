@@ -169,6 +169,47 @@ class JournalTest(unittest.TestCase):
             self.assertEqual(daemon.ends(signal.SIGTERM), 0)
 
 
+JOURNALD = pathlib.Path("/lib/systemd/systemd-journald")
+# In a mount namespace of its own, with an empty /run. It prints the errors of the daemon whose standard error is a
+# stream to this journal.
+IN_A_NAMESPACE = """
+set -e
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/journal /run/log/journal
+"$JOURNALD" >/dev/null 2>&1 &
+trap 'kill $!' EXIT
+until [ -S /run/systemd/journal/stdout ]; do sleep 0.1; done
+/usr/bin/python3 -c '
+import os, socket, subprocess, sys
+stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+stream.connect("/run/systemd/journal/stdout")
+stream.sendall(b"penstockd\\n\\n6\\n1\\n0\\n0\\n0\\n")
+facts = os.fstat(stream.fileno())
+environment = {**os.environ, "JOURNAL_STREAM": f"{facts.st_dev}:{facts.st_ino}"}
+sys.exit(subprocess.run(sys.argv[1:], stderr=stream, env=environment, timeout=30).returncode)
+' "$BIN/penstockd" --config "$CONFIG" || echo "exit code $?"
+for attempt in $(seq 50); do
+  journalctl --directory=/run/log/journal -p err -o json --no-pager PENSTOCK_EVENT=cannot_start | grep . && break
+  sleep 0.1
+done
+"""
+
+
+@unittest.skipUnless(os.geteuid() == 0 and JOURNALD.exists(), "needs root and systemd-journald")
+class RealJournalTest(unittest.TestCase):
+    def test_journalctl_shows_the_errors_with_their_fields(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder, "penstock.yaml")
+            config.write_text("nonsense: 1\n")
+            shown = subprocess.run(["unshare", "--mount", "sh", "-c", IN_A_NAMESPACE], capture_output=True, text=True,
+                                   env={**os.environ, "JOURNALD": str(JOURNALD), "BIN": str(BIN), "CONFIG": str(config)}, timeout=60)
+        code, _, entries = shown.stdout.partition("\n")
+        self.assertEqual(code, "exit code 2", shown)
+        entry = json.loads(entries)
+        self.assertEqual((entry["PRIORITY"], entry["_COMM"], entry["PENSTOCK_EXIT_CODE"]), ("3", "penstockd", "2"))
+        self.assertIn("nonsense", entry["PENSTOCK_REASON"])
+
+
 class JsonTest(unittest.TestCase):
     def test_every_line_is_json_with_typed_values_to_the_end(self):
         with Daemon("log: {format: json}") as daemon:

@@ -135,7 +135,7 @@ TEST(FeedFlowTest, WhatItSumsUpItsDatasetsTotalsGetToo) {
     flow->Ended(Row(0, 10, 2, 5));
     flow->Full(kFill);
     flow->Copied(milliseconds(7));
-    flow->Waited(milliseconds(9));
+    flow->Waited(milliseconds(9), {});
   }
 
   EXPECT_EQ(one.sums().queue, milliseconds(3));
@@ -200,7 +200,7 @@ TEST(SessionFlowTest, OnTheHostABatchIsReadyOnceItIsFull) {
 
 TEST(SessionFlowTest, ForAGpuABatchIsCopiedFirst) {
   FeedFlow feed;
-  SessionFlow session(SessionFlow::BatchMemory::kDevice);
+  SessionFlow session(SessionFlow::BatchMemory::kDevice, {});
   session.Full(Full(1, 0));
   session.Full(Full(2, 1));
 
