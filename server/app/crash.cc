@@ -9,7 +9,6 @@
 #include <atomic>
 
 #include "absl/debugging/symbolize.h"
-#include "common/base/check_reporter.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/timestamp.h"
 #include "server/app/crash_text.h"
@@ -25,9 +24,10 @@ struct FatalSignal {
   int number;
   const char* name;
 };
-constexpr std::array kFatalSignals = {FatalSignal{SIGSEGV, "SIGSEGV"}, FatalSignal{SIGILL, "SIGILL"},
-                                      FatalSignal{SIGFPE, "SIGFPE"},   FatalSignal{SIGABRT, "SIGABRT"},
-                                      FatalSignal{SIGBUS, "SIGBUS"},   FatalSignal{SIGTRAP, "SIGTRAP"}};
+constexpr std::array kFatalSignals = {
+    FatalSignal{SIGSEGV, "SIGSEGV"}, FatalSignal{SIGILL, "SIGILL"},
+    FatalSignal{SIGFPE, "SIGFPE"},   FatalSignal{SIGABRT, "SIGABRT"},
+    FatalSignal{SIGBUS, "SIGBUS"},   FatalSignal{SIGTRAP, "SIGTRAP"}};
 
 constexpr int kMaxFrames = 64;
 constexpr size_t kStackBytes = 128 << 10;
@@ -130,15 +130,9 @@ void DieBy(int signal_number) {
   ::sigaltstack(&stack, nullptr);
 }
 
-void OnFailedCheck(const char* file, int line, const char* condition) {
-  telemetry::Log(telemetry::Level::kError, "check_failed",
-                 {{"file", file}, {"line", line}, {"condition", condition}});
-}
-
 }  // namespace
 
 void ReportCrashes([[maybe_unused]] const char* program) {
-  base::ReportFailedChecksTo(OnFailedCheck);
 #if !defined(PENSTOCK_ASAN) && !defined(PENSTOCK_TSAN)
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // loads the unwinder, which a signal handler must not do

@@ -1,54 +1,29 @@
 #include "server/app/library_logs.h"
 
-#include <google/protobuf/stubs/logging.h>
-#include <grpc/support/log.h>
+#include <cstdio>
 
-#include <cstdlib>
-#include <exception>
-#include <string>
-
+#include "absl/strings/str_split.h"
 #include "common/telemetry/log.h"
 
 namespace penstock::app {
 namespace {
 
-// gRPC writes only errors unless $GRPC_VERBOSITY says otherwise. They are about connections, not
-// about the daemon.
-void OnGrpcLog(gpr_log_func_args* said) {
-  if (said->severity == GPR_LOG_SEVERITY_ERROR) {
-    PENSTOCK_LOG(kWarning, "grpc_error", {"what", said->message}, {"file", said->file},
-                 {"line", said->line});
-  } else {
-    PENSTOCK_LOG(kInfo, "grpc", {"what", said->message}, {"file", said->file},
-                 {"line", said->line});
-  }
-}
-
-void OnProtobufLog(google::protobuf::LogLevel level, const char* file, int line,
-                   const std::string& message) {
-  if (level >= google::protobuf::LOGLEVEL_ERROR)
-    PENSTOCK_LOG(kWarning, "protobuf_error", {"what", message}, {"file", file}, {"line", line});
-}
-
-[[noreturn]] void OnUncaughtException() {
-  std::string what = "it is no std::exception";
-  try {
-    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
-    what = "terminate was called";
-  } catch (const std::exception& error) {
-    what = error.what();
-  } catch (...) {
-  }
-  telemetry::Log(telemetry::Level::kError, "uncaught_exception", {{"what", what}});
-  std::abort();
+ssize_t OnTextWritten(void*, const char* text, size_t size) {
+  for (const absl::string_view line :
+       absl::StrSplit(absl::string_view(text, size), '\n', absl::SkipEmpty()))
+    telemetry::Log(telemetry::Level::kError, "text", {{"text", line}});
+  return static_cast<ssize_t>(size);
 }
 
 }  // namespace
 
-void LogWhatLibrariesSay() {
-  ::gpr_set_log_function(OnGrpcLog);
-  google::protobuf::SetLogHandler(OnProtobufLog);
-  std::set_terminate(OnUncaughtException);
+void LogTextOnStderr() {
+  telemetry::IsEnabled(telemetry::Level::kError);  // the logger keeps the stream that there is now
+  std::FILE* const stream = ::fopencookie(
+      nullptr, "w", {.read = nullptr, .write = OnTextWritten, .seek = nullptr, .close = nullptr});
+  if (stream == nullptr) return;
+  std::setvbuf(stream, nullptr, _IOLBF, BUFSIZ);
+  stderr = stream;
 }
 
 }  // namespace penstock::app

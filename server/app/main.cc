@@ -41,10 +41,14 @@ constexpr std::chrono::seconds kEndWithin(5);
 // take for ever.
 constexpr std::chrono::seconds kFailWithin(4);
 
+bool LogIsForPrograms() {
+  return telemetry::UsesJournal() || telemetry::GetFormat() == telemetry::Format::kJson;
+}
+
 // A person at a terminal reads plain text; the journal and programs that parse JSON get an event.
 int Complain(const absl::Status& status, int exit_code) {
   const std::string message(status.message());
-  if (telemetry::UsesJournal() || telemetry::GetFormat() == telemetry::Format::kJson) {
+  if (LogIsForPrograms()) {
     PENSTOCK_LOG(kError, "cannot_start", {"reason", message}, {"exit_code", exit_code});
   } else {
     std::fprintf(stderr, "penstockd: %s\n", message.c_str());
@@ -168,8 +172,8 @@ int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
   if (arguments.config && FileAsksForJsonLogs(*arguments.config))
     telemetry::SetFormat(telemetry::Format::kJson);
+  if (LogIsForPrograms()) LogTextOnStderr();
   ReportCrashes(program);
-  LogWhatLibrariesSay();
   posix::AllowAllOpenFiles();
   posix::KeepOneHeap();
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);

@@ -45,7 +45,7 @@ void Reloads::Ask(Done done, const session::AskedBy& asked_by) {
   asked_.push_back({std::move(done), asked_by});
 }
 
-std::vector<Reloads::Asked> Reloads::TakeAsked() {
+std::vector<Reloads::AskedReload> Reloads::TakeAsked() {
   const base::MutexLock lock(mutex_);
   return std::exchange(asked_, {});
 }
@@ -56,12 +56,12 @@ void Reloads::AnswerAll() {
   const absl::StatusOr<std::vector<std::string>> changed = Reload(asked.front().by);
   v1::ReloadResponse response;
   if (changed.ok()) response.mutable_changed()->Add(changed->begin(), changed->end());
-  for (const Asked& each : asked)
+  for (const AskedReload& each : asked)
     each.done(changed.ok() ? absl::StatusOr<v1::ReloadResponse>(response) : changed.status());
 }
 
 void Reloads::RefuseAll(const absl::Status& why) {
-  for (const Asked& each : TakeAsked()) each.done(why);
+  for (const AskedReload& each : TakeAsked()) each.done(why);
 }
 
 }  // namespace penstock::app

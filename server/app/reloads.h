@@ -47,16 +47,16 @@ class Reloads {
   void RefuseAll(const absl::Status& why);
 
  private:
-  struct Asked {
+  struct AskedReload {
     Done done;
     session::AskedBy by;
   };
-  std::vector<Asked> TakeAsked();
+  std::vector<AskedReload> TakeAsked();
 
   const Options options_;
   config::v1::Config config_;
   base::Mutex mutex_;
-  std::vector<Asked> asked_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<AskedReload> asked_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::app

@@ -111,7 +111,9 @@ TEST(BoundedTest, NoCharacterIsCutInHalf) {
 TEST(BoundedTest, ANumberThatIsCutIsNoNumberAnyMore) {
   const std::vector<LogField> fields = {{"a", std::string(kMaxEventBytes - 1, 'x')}, {"b", 77}};
 
-  EXPECT_EQ(FormatJsonEvent("e", std::span(Bounded(fields)).subspan(1)),
+  const std::vector<LogField> bounded = Bounded(fields);
+
+  EXPECT_EQ(FormatJsonEvent("e", std::span(bounded).subspan(1)),
             R"("event":"e","b":"7… [1 bytes left out]")");
 }
 
