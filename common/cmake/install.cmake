@@ -60,4 +60,5 @@ install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf deploy/sys
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock COMPONENT programs)
 install(FILES deploy/grafana/penstock.json deploy/grafana/alerts.yml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/grafana COMPONENT programs)
+install(DIRECTORY deploy/runbooks DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)

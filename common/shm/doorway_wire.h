@@ -17,6 +17,8 @@ inline constexpr uint32_t kDoorwayMagic = 0x524F4F44;  // "DOOR", little endian
 inline constexpr uint32_t kProtocolVersion = 1;        // covers both doorway and RPC
 inline constexpr char kDoorwaySuffix[] = ".door";
 inline constexpr char kTicketMetadataKey[] = "penstock-ticket";  // 32 hex digits
+// Of calls that are part of a distributed trace, as in W3C Trace Context.
+inline constexpr char kTraceMetadataKey[] = "traceparent";
 
 enum class DoorwayKind : uint32_t {
   kHandshake = 1,    // client → daemon, 1 descriptor: a pidfd of the client

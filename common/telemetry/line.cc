@@ -56,7 +56,24 @@ size_t Utf8Length(absl::string_view text) {
   return overlong || beyond ? 0 : length;
 }
 
-std::string JsonString(absl::string_view value) {
+std::string ToJsonValue(const LogField& field) {
+  return field.type == LogField::Type::kBare ? field.value : ToJsonString(field.value);
+}
+
+// Cuts between characters, if the text is UTF-8.
+void Shorten(std::string& value, size_t most) {
+  size_t keep = most;
+  for (int i = 0; i < 3 && keep > 0 && (static_cast<unsigned char>(value[keep]) & 0xc0) == 0x80;
+       ++i)
+    --keep;
+  const size_t left_out = value.size() - keep;
+  value.resize(keep);
+  absl::StrAppend(&value, "… [", left_out, " bytes left out]");
+}
+
+}  // namespace
+
+std::string ToJsonString(absl::string_view value) {
   std::string json = "\"";
   while (!value.empty()) {
     const size_t length = Utf8Length(value);
@@ -79,7 +96,19 @@ std::string JsonString(absl::string_view value) {
   return json + '"';
 }
 
-}  // namespace
+std::vector<LogField> Bounded(std::span<const LogField> fields) {
+  std::vector<LogField> bounded(fields.begin(), fields.end());
+  size_t left = kMaxEventBytes;
+  for (LogField& field : bounded) {
+    const size_t size = field.value.size();
+    if (size > left) {
+      Shorten(field.value, left);
+      field.type = LogField::Type::kText;
+    }
+    left -= std::min(left, size);
+  }
+  return bounded;
+}
 
 std::string FormatValue(absl::string_view value) {
   if (!value.empty() && std::none_of(value.begin(), value.end(), NeedsQuotes)) {
@@ -91,21 +120,17 @@ std::string FormatValue(absl::string_view value) {
   return quoted;
 }
 
-std::string FormatJsonEvent(absl::string_view event, std::span<const LogField> fields,
-                            uint64_t suppressed) {
-  std::string line = absl::StrCat("\"event\":", JsonString(event));
+std::string FormatJsonEvent(absl::string_view event, std::span<const LogField> fields) {
+  std::string line = absl::StrCat("\"event\":", ToJsonString(event));
   for (const LogField& field : fields)
-    absl::StrAppend(&line, ",", JsonString(field.key), ":", JsonString(field.value));
-  if (suppressed > 0) absl::StrAppend(&line, ",\"suppressed\":\"", suppressed, "\"");
+    absl::StrAppend(&line, ",", ToJsonString(field.key), ":", ToJsonValue(field));
   return line;
 }
 
-std::string FormatEvent(absl::string_view event, std::span<const LogField> fields,
-                        uint64_t suppressed) {
+std::string FormatEvent(absl::string_view event, std::span<const LogField> fields) {
   std::string line = absl::StrCat("event=", FormatValue(event));
   for (const LogField& field : fields)
     absl::StrAppend(&line, " ", field.key, "=", FormatValue(field.value));
-  if (suppressed > 0) absl::StrAppend(&line, " suppressed=", suppressed);
   return line;
 }
 

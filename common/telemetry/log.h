@@ -7,21 +7,24 @@
 // carries suppressed=N. Values of lines below the level are not even computed, nor are those of
 // suppressed lines.
 //
+// Where standard error is systemd's journal, lines go there with their priority and fields instead
+// (journal.h).
+//
 // **Thread safety**: any thread.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 
 #include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/telemetry/level.h"
 #include "common/telemetry/line.h"
 #include "common/telemetry/line_limiter.h"
 
 namespace penstock::telemetry {
-
-enum class Level { kDebug, kInfo, kWarning, kError };
 
 // Parses "debug", "info", "warning" or "error", as written in the configuration.
 absl::StatusOr<Level> ParseLevel(absl::string_view text);
@@ -34,6 +37,14 @@ bool IsEnabled(Level level);
 // at start. **Requires**: called before other threads log.
 enum class Format { kText, kJson };
 void SetFormat(Format format);
+Format GetFormat();
+
+// Sends lines to the journal from now on if standard error is a stream to it; returns whether it
+// is. **Requires**: called at most once, before other threads log.
+bool UseJournal();
+bool UsesJournal();
+// Lines that the journal did not take.
+uint64_t LostLines();
 
 // Writes one line without rate limiting. Nearly always use PENSTOCK_LOG instead.
 void Log(Level level, absl::string_view event, std::initializer_list<LogField> fields,

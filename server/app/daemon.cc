@@ -49,8 +49,8 @@ telemetry::Level ToLevel(config::v1::Log::Level level) {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
   telemetry::SetLevel(ToLevel(options.config.log().level()));
-  if (options.config.log().format() == config::v1::Log::FORMAT_JSON)
-    telemetry::SetFormat(telemetry::Format::kJson);
+  const bool json = options.config.log().format() == config::v1::Log::FORMAT_JSON;
+  telemetry::SetFormat(json ? telemetry::Format::kJson : telemetry::Format::kText);
   std::unique_ptr<Daemon> daemon(new Daemon(options));
   PENSTOCK_RETURN_IF_ERROR(daemon->StartParts());
   return daemon;
@@ -203,7 +203,9 @@ void Daemon::MakeService() {
   service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
   if (reloads_.can_reload())
-    service.reload = [this](Reloads::Done done) { reloads_.Ask(std::move(done)); };
+    service.reload = [this](Reloads::Done done, const session::AskedBy& asked_by) {
+      reloads_.Ask(std::move(done), asked_by);
+    };
   service_ = std::make_unique<Service>(std::move(service), *catalog_, *runner_);
 }
 

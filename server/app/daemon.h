@@ -56,14 +56,16 @@ class Daemon {
   bool ready() const { return canary_.came_through(); }
   // Starts draining: no session can be opened, and each ends with its epoch; health reports "not
   // serving". Any thread.
-  void Drain() { service_->Drain(); }
+  void Drain(const session::AskedBy& asked_by) { service_->Drain(asked_by); }
   // Whether it drains and no session is left in an epoch.
   bool drained() const;
   bool has_visitors() const { return runner_->sessions() > 0 || service_->connected() > 0; }
   base::Duration drain_for() const;
 
   // As Reloads::Reload. Same thread as Tick.
-  absl::StatusOr<std::vector<std::string>> Reload() { return reloads_.Reload(); }
+  absl::StatusOr<std::vector<std::string>> Reload(const session::AskedBy& asked_by) {
+    return reloads_.Reload(asked_by);
+  }
 
   // Not OK if batches are not delivered any more. Health then reports "not serving", permanently.
   absl::Status CheckHealth();

@@ -14,9 +14,11 @@
 #include "server/app/arguments.h"
 #include "server/app/catalog/roots_check.h"
 #include "server/app/config/config.h"
+#include "server/app/config/log_format.h"
 #include "server/app/crash.h"
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
+#include "server/app/library_logs.h"
 #include "server/app/notify.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/systemd_notifier.h"
@@ -39,9 +41,18 @@ constexpr std::chrono::seconds kEndWithin(5);
 // take for ever.
 constexpr std::chrono::seconds kFailWithin(4);
 
+bool LogIsForPrograms() {
+  return telemetry::UsesJournal() || telemetry::GetFormat() == telemetry::Format::kJson;
+}
+
+// A person at a terminal reads plain text; the journal and programs that parse JSON get an event.
 int Complain(const absl::Status& status, int exit_code) {
   const std::string message(status.message());
-  std::fprintf(stderr, "penstockd: %s\n", message.c_str());
+  if (LogIsForPrograms()) {
+    PENSTOCK_LOG(kError, "cannot_start", {"reason", message}, {"exit_code", exit_code});
+  } else {
+    std::fprintf(stderr, "penstockd: %s\n", message.c_str());
+  }
   Notify(SystemdNotifier::Ending(message));
   return exit_code;
 }
@@ -60,9 +71,9 @@ int ExitCodeOf(const absl::Status& start) {
 }
 
 // Errors in the file are logged.
-void Reload(Daemon& daemon) {
+void Reload(Daemon& daemon, const session::AskedBy& asked_by) {
   Notify(SystemdNotifier::Reloading(base::Now()));
-  daemon.Reload().status().IgnoreError();
+  daemon.Reload(asked_by).status().IgnoreError();
   Notify(SystemdNotifier::Reloaded());
 }
 
@@ -82,12 +93,13 @@ sigset_t BlockSignals() {
 class Ending {
  public:
   // Why the daemon ends now; nullopt: it continues.
-  std::optional<std::string> OnSignal(int number, Daemon& daemon, base::TimePoint now) {
+  std::optional<std::string> OnSignal(int number, const session::AskedBy& sender, Daemon& daemon,
+                                      base::TimePoint now) {
     if (number != SIGTERM && number != SIGINT) return std::nullopt;
     const bool waits = number == SIGTERM && daemon.drain_for().count() > 0 && daemon.has_visitors();
     if (!waits || until_) return absl::StrCat("signal ", number);
     until_ = now + daemon.drain_for();
-    daemon.Drain();
+    daemon.Drain(sender);
     Notify(SystemdNotifier::Ending("draining"));
     return std::nullopt;
   }
@@ -121,9 +133,10 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
       PENSTOCK_LOG(kInfo, "operator_action", {"user", sender.si_uid}, {"pid", sender.si_pid},
                    {"method", "signal"}, {"what", number});
     const base::TimePoint now = clock.Now();
-    if (const auto reason = ending.OnSignal(number, daemon, now)) return *reason;
+    const session::AskedBy asked_by = {.user = sender.si_uid, .pid = sender.si_pid};
+    if (const auto reason = ending.OnSignal(number, asked_by, daemon, now)) return *reason;
     if (const auto reason = ending.Look(daemon, now)) return *reason;
-    if (number == SIGHUP) Reload(daemon);
+    if (number == SIGHUP) Reload(daemon, asked_by);
     PENSTOCK_RETURN_IF_ERROR(daemon.CheckHealth());
     daemon.Tick(now);
     Notify(systemd_notifier.Next(daemon.vitals(), daemon.ready(), now));
@@ -157,6 +170,9 @@ absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
 
 int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
+  if (arguments.config && FileAsksForJsonLogs(*arguments.config))
+    telemetry::SetFormat(telemetry::Format::kJson);
+  if (LogIsForPrograms()) LogTextOnStderr();
   ReportCrashes(program);
   posix::AllowAllOpenFiles();
   posix::KeepOneHeap();
@@ -189,6 +205,7 @@ int SayWhatIsMissingHere(const config::v1::Config& config) {
 }
 
 int Main(int argc, char** argv) {
+  telemetry::UseJournal();
   absl::StatusOr<Arguments> arguments = ParseArguments(argc, argv);
   if (!arguments.ok()) return Complain(arguments.status(), kWrongCall);
   switch (arguments->action) {

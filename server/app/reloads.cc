@@ -8,40 +8,44 @@
 namespace penstock::app {
 namespace {
 
-absl::Status Refuse(absl::string_view why) {
-  PENSTOCK_LOG(kError, "reload_refused", {"reason", why});
+absl::Status Refuse(const session::AskedBy& asked_by, absl::string_view why) {
+  PENSTOCK_LOG(kError, "reload_refused", {"user", asked_by.user}, {"pid", asked_by.pid},
+               {"reason", why});
   return absl::FailedPreconditionError(why);
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> Reloads::Reload() {
-  if (!can_reload()) return Refuse("a private daemon has no configuration");
+absl::StatusOr<std::vector<std::string>> Reloads::Reload(const session::AskedBy& asked_by) {
+  if (!can_reload()) return Refuse(asked_by, "a private daemon has no configuration");
   const absl::StatusOr<config::v1::Config> next = options_.read();
-  if (!next.ok()) return Refuse(next.status().message());
+  if (!next.ok()) return Refuse(asked_by, next.status().message());
   absl::StatusOr<DatasetOffer> offer = ToOffer(*next);
-  if (!offer.ok()) return Refuse(offer.status().message());
+  if (!offer.ok()) return Refuse(asked_by, offer.status().message());
 
   std::vector<std::string> changed, fixed;
   for (const ConfigChange& change : Compare(config_, *next))
     (change.needs_restart ? fixed : changed).push_back(change.ToString());
   if (!fixed.empty())
     return Refuse(
+        asked_by,
         absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
                      "; undo the change, or restart (trainers continue where they were)"));
-  if (const absl::Status fits = options_.check(*next); !fits.ok()) return Refuse(fits.message());
+  if (const absl::Status fits = options_.check(*next); !fits.ok())
+    return Refuse(asked_by, fits.message());
   options_.apply(*next, *std::move(offer));
   config_ = *next;
-  PENSTOCK_LOG(kInfo, "reloaded", {"changed", absl::StrJoin(changed, "; ")});
+  PENSTOCK_LOG(kInfo, "reloaded", {"user", asked_by.user}, {"pid", asked_by.pid},
+               {"changed", absl::StrJoin(changed, "; ")});
   return changed;
 }
 
-void Reloads::Ask(Done done) {
+void Reloads::Ask(Done done, const session::AskedBy& asked_by) {
   const base::MutexLock lock(mutex_);
-  asked_.push_back(std::move(done));
+  asked_.push_back({std::move(done), asked_by});
 }
 
-std::vector<Reloads::Done> Reloads::TakeAsked() {
+std::vector<Reloads::AskedReload> Reloads::TakeAsked() {
   const base::MutexLock lock(mutex_);
   return std::exchange(asked_, {});
 }
@@ -49,15 +53,15 @@ std::vector<Reloads::Done> Reloads::TakeAsked() {
 void Reloads::AnswerAll() {
   const auto asked = TakeAsked();
   if (asked.empty()) return;
-  const absl::StatusOr<std::vector<std::string>> changed = Reload();
+  const absl::StatusOr<std::vector<std::string>> changed = Reload(asked.front().by);
   v1::ReloadResponse response;
   if (changed.ok()) response.mutable_changed()->Add(changed->begin(), changed->end());
-  for (const Done& done : asked)
-    done(changed.ok() ? absl::StatusOr<v1::ReloadResponse>(response) : changed.status());
+  for (const AskedReload& each : asked)
+    each.done(changed.ok() ? absl::StatusOr<v1::ReloadResponse>(response) : changed.status());
 }
 
 void Reloads::RefuseAll(const absl::Status& why) {
-  for (const Done& done : TakeAsked()) done(why);
+  for (const AskedReload& each : TakeAsked()) each.done(why);
 }
 
 }  // namespace penstock::app

@@ -14,6 +14,7 @@
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog/offered_datasets.h"
 #include "server/rpc/controller.h"
+#include "server/session/asked_by.h"
 
 namespace penstock::app {
 
@@ -35,23 +36,27 @@ class Reloads {
 
   // Returns a description of the changed keys. **Errors**: FailedPrecondition if the file is
   // invalid or changes what cannot change now; then nothing changed.
-  absl::StatusOr<std::vector<std::string>> Reload();
+  absl::StatusOr<std::vector<std::string>> Reload(const session::AskedBy& asked_by);
 
   using Done = rpc::Callback<v1::ReloadResponse>;
   bool can_reload() const { return options_.read != nullptr; }
-  // The next AnswerAll answers it.
-  void Ask(Done done);
+  // The next AnswerAll answers it. The process that asked is only logged.
+  void Ask(Done done, const session::AskedBy& asked_by);
   // All requests since the last call get the same answer.
   void AnswerAll();
   void RefuseAll(const absl::Status& why);
 
  private:
-  std::vector<Done> TakeAsked();
+  struct AskedReload {
+    Done done;
+    session::AskedBy by;
+  };
+  std::vector<AskedReload> TakeAsked();
 
   const Options options_;
   config::v1::Config config_;
   base::Mutex mutex_;
-  std::vector<Done> asked_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<AskedReload> asked_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::app

@@ -259,7 +259,7 @@ absl::Status IndexerProcess::GiveUp(OutOfPatience why) {
   const std::string path = absl::StrCat("'", source::EscapeForDisplay(path_), "'");
   const auto killed = [&](absl::StatusCode code, auto... words) {
     const std::string what = absl::StrCat(words...);
-    PENSTOCK_LOG(kWarning, "indexer_killed", {"indexer", pid()}, {"reason", what});
+    PENSTOCK_LOG(kWarning, "indexer_killed", {"indexer", pid()}, {"path", path_}, {"reason", what});
     return absl::Status(code, what);
   };
   switch (why) {
@@ -302,7 +302,8 @@ void IndexerProcess::NoteIdleEnd() {
 
 void IndexerProcess::ReportForbiddenCall(const std::string& what) {
   made_forbidden_call_ = true;
-  PENSTOCK_LOG(kError, "forbidden_call", {"indexer", pid()}, {"signal", SIGSYS}, {"reason", what});
+  PENSTOCK_LOG(kError, "forbidden_call", {"indexer", pid()}, {"path", path_}, {"signal", SIGSYS},
+               {"reason", what});
 }
 
 // Says what ended the process and which file it was reading.
@@ -316,7 +317,8 @@ absl::Status IndexerProcess::Died() {
 
 absl::Status IndexerProcess::DiedOf(const std::optional<posix::Exit>& exit) {
   if (const std::string words = words_.Take(); !words.empty())
-    PENSTOCK_LOG(kWarning, "indexer_last_words", {"indexer", pid()}, {"words", words});
+    PENSTOCK_LOG(kWarning, "indexer_last_words", {"indexer", pid()}, {"path", path_},
+                 {"words", words});
   if (exit && child_.StartError() != 0)
     return base::ErrnoStatus(child_.StartError(), absl::StrCat("indexer: starting ", program_));
   const std::string what = absl::StrCat("the process that parses files ", HowItEnded(exit),

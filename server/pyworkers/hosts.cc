@@ -50,6 +50,7 @@ void Hosts::Arrived(const Newcomer& newcomer, base::TimePoint now) {
     break;
   }
   if (refused.ok()) return;
+  ++refused_;
   PENSTOCK_LOG(kInfo, newcomer.worker ? "python_worker_refused" : "host_refused",
                {"pid", newcomer.pid}, {"reason", refused.message()});
   surroundings_.close(newcomer.peer);

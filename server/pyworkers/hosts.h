@@ -48,6 +48,7 @@ class Hosts final : public BatchMakers {
   void Arrived(const Newcomer& newcomer, base::TimePoint now);
   // A connection was closed: of a trainer, a host, a worker, or any other process.
   void PeerLeft(uint64_t peer);
+  uint64_t refused() const { return refused_; }  // arrivals without a token, so far
 
   // ---- Batches ----
   bool MayMake(DatasetRef dataset, bool in_stream) override;
@@ -77,6 +78,7 @@ class Hosts final : public BatchMakers {
   const base::Duration start_timeout_;
   workers::EventSet events_;  // before the hosts, which watch descriptors in it
   Supplies supplies_;
+  uint64_t refused_ = 0;
   MakerTotals past_;  // of datasets that are no longer supplied
   uint64_t next_host_ = 1;
 };

@@ -122,7 +122,7 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerWriteReactor<v1::WatchStatusResponse>* WatchStatus(
       CallbackServerContext* context, const v1::WatchStatusRequest* request) override {
     using Call = RepeatedCall<v1::WatchStatusResponse>;
-    Gate::Judged judged = gate_.Judge<v1::WatchStatusRequest>(MakeCall(*context, ""));
+    Gate::Judged judged = gate_.Judge<v1::WatchStatusRequest>(MakeCall(*context));
     Call::Options options = {.audited = std::move(judged.audited)};
     absl::Status may = judged.permit.status();
     const auto interval = IntervalFrom(*request);
@@ -161,7 +161,7 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   grpc::ServerWriteReactor<v1::GetTraceResponse>* GetTrace(
       CallbackServerContext* context, const v1::GetTraceRequest* request) override {
-    Gate::Judged judged = gate_.Judge<v1::GetTraceRequest>(MakeCall(*context, ""));
+    Gate::Judged judged = gate_.Judge<v1::GetTraceRequest>(MakeCall(*context));
     const auto call = TraceCall::Make(std::move(judged.audited));
     call->Begin(controller_, judged.permit, TraceLengthFrom(*request));
     return call.get();

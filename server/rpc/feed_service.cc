@@ -52,13 +52,13 @@ class FeedService final : public v1::FeedService::CallbackService {
   grpc::ServerReadReactor<v1::SendOrderRequest>* SendOrder(
       CallbackServerContext* context, v1::SendOrderResponse* response) override {
     return OrderCall::Start(controller_, calls_,
-                            gate_.Judge<v1::SendOrderRequest>(MakeCall(*context, "")), response);
+                            gate_.Judge<v1::SendOrderRequest>(MakeCall(*context)), response);
   }
 
   ServerUnaryReactor* OpenSession(CallbackServerContext* context,
                                   const v1::OpenSessionRequest* request,
                                   v1::OpenSessionResponse* response) override {
-    return Serve(*context, *request, response, &FeedService::Open);
+    return Serve(*context, *request, response, &FeedService::Open, FindTraceContext(*context));
   }
 
   ServerUnaryReactor* ListSlabs(CallbackServerContext* context, const v1::ListSlabsRequest* request,
@@ -76,16 +76,15 @@ class FeedService final : public v1::FeedService::CallbackService {
   template <typename Response>
   using Call = std::shared_ptr<UnaryCall<Response>>;
 
-  template <typename Request, typename Response>
+  // `more` are further arguments of the method.
+  template <typename Request, typename Response, typename Method, typename... More>
   ServerUnaryReactor* Serve(const CallbackServerContext& context, const Request& request,
-                            Response* response,
-                            absl::Status (FeedService::*method)(const Permit&, const Request&,
-                                                                const Call<Response>&)) {
+                            Response* response, Method method, const More&... more) {
     Gate::Judged judged = gate_.Judge<Request>(MakeCall(context, WhatOf(request)));
     const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
     absl::Status status = judged.permit.status();
     if (status.ok()) status = calls_.MayAsk();
-    if (status.ok()) status = (this->*method)(*judged.permit, request, call);
+    if (status.ok()) status = (this->*method)(*judged.permit, request, call, more...);
     if (!status.ok()) call->Answer(status);
     return call.get();
   }
@@ -163,8 +162,10 @@ class FeedService final : public v1::FeedService::CallbackService {
   }
 
   absl::Status Open(const Permit& permit, const v1::OpenSessionRequest& request,
-                    const Call<v1::OpenSessionResponse>& call) {
+                    const Call<v1::OpenSessionResponse>& call,
+                    const std::optional<session::TraceContext>& trace) {
     PENSTOCK_ASSIGN_OR_RETURN(session::Request session, SessionFrom(request));
+    session.trace = trace;
     PENSTOCK_RETURN_IF_ERROR(CheckStores(session.dataset_name, request));
     controller_.OpenSession(permit, std::move(session), ToCancelled(call),
                             MessageTo<session::Grant>(call));

@@ -1,5 +1,6 @@
 #include "server/rpc/half.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -10,11 +11,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/telemetry/log.h"
 #include "server/rpc/calls/calls.h"
 #include "server/rpc/services.h"
 
 namespace penstock::rpc {
 namespace {
+
+// gRPC writes only errors unless $GRPC_VERBOSITY says otherwise. They are about connections, not
+// about the daemon.
+void OnGrpcLog(gpr_log_func_args* said) {
+  if (said->severity == GPR_LOG_SEVERITY_ERROR) {
+    PENSTOCK_LOG(kWarning, "grpc_error", {"what", said->message}, {"file", said->file},
+                 {"line", said->line});
+  } else {
+    PENSTOCK_LOG(kInfo, "grpc", {"what", said->message}, {"file", said->file},
+                 {"line", said->line});
+  }
+}
 
 using grpc::experimental::ExternalConnectionAcceptor;
 
@@ -133,6 +147,7 @@ GrpcHalf::~GrpcHalf() {
 }  // namespace
 
 void PrepareGrpc() {
+  ::gpr_set_log_function(OnGrpcLog);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
 }

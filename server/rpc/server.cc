@@ -160,7 +160,7 @@ void GrpcServer::Take(posix::ForeignFd connection, const posix::Credentials& pee
   Caller caller = {.pid = peer.pid, .uid = peer.uid, .gid = peer.gid, .groups = *std::move(groups)};
   if (entrance == Entrance::kOperators && !IsAdmin(caller, options_.admins))
     return audit_.Refuse(
-        caller, "connect", "the operators' socket",
+        caller, "connect", {"what", "the operators' socket"},
         Refused(absl::PermissionDeniedError("not one of server.admins"), Refusal::kNotOperator));
   caller.is_operator =
       entrance == Entrance::kBoth ? caller.uid == ::geteuid() : entrance == Entrance::kOperators;

@@ -16,6 +16,7 @@
 #include "server/export/device_request.h"
 #include "server/plan/plan.h"
 #include "server/plan/windows.h"
+#include "server/session/trace_context.h"
 #include "server/source/core/dataset.h"
 
 namespace penstock::session {
@@ -77,7 +78,8 @@ struct Request {
   uint64_t expected_fingerprint = 0;  // of the feed; 0: not checked
   uint32_t window = 4;                // prefetch window, in batches
   bool fail_on_bad_sample = false;
-  std::string name;  // for status
+  std::string name;                        // for status
+  std::optional<TraceContext> trace = {};  // in which the session is opened; unset: none is known
 
   Delivery delivery = Delivery::kHost;
   std::optional<exporting::DeviceRequest> device;  // for kDevice

@@ -9,9 +9,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "server/status/http_request.h"
 #include "server/status/metrics.h"
 
 namespace penstock::status {
@@ -34,7 +37,7 @@ class Collector {
   Collector(Sources sources, Options options);
 
   // `scrapes`: everything except the snapshot's age, which is filled in here.
-  std::shared_ptr<const std::string> Page(ScrapeFacts scrapes);
+  std::shared_ptr<const std::string> Page(ScrapeFacts scrapes, const PageForm& form = {});
 
  private:
   // Shared with the question, which may be answered after this is destroyed.
@@ -46,14 +49,18 @@ class Collector {
     base::TimePoint at PENSTOCK_GUARDED_BY(mutex);
   };
   void Renew();
+  void Collect(ScrapeFacts scrapes);
 
   const Sources sources_;
   const Options options_;
   const base::SteadyClock clock_;
   const base::TimePoint started_ = clock_.Now();
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::shared_ptr<const std::string> page_;  // shared with the responses that carry it
-  base::TimePoint page_at_{};
+  // The current metrics, and those forms of the page that were asked for, each shared with the
+  // responses that carry it.
+  std::vector<Family> families_;
+  std::vector<std::pair<PageForm, std::shared_ptr<const std::string>>> pages_;  // at most four
+  base::TimePoint collected_at_{};
 };
 
 }  // namespace penstock::status

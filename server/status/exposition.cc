@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace penstock::status {
 namespace {
@@ -61,18 +62,30 @@ void AppendNumber(double value, std::string& out) {
   }
 }
 
-void AppendSample(const std::string& name, const Sample& sample, std::string& out) {
-  absl::StrAppend(&out, name, sample.suffix);
+// "{a="1",b="2"}"
+void AppendLabels(const std::vector<Label>& labels, std::string& out) {
   const char* before = "{";
-  for (const auto& [label, value] : sample.labels) {
+  for (const auto& [label, value] : labels) {
     absl::StrAppend(&out, before, label, "=\"");
     AppendText(value, Quotes::kEscaped, out);
     out += '"';
     before = ",";
   }
-  if (!sample.labels.empty()) out += '}';
+  out += '}';
+}
+
+void AppendSample(const std::string& name, const Sample& sample, TextFormat format,
+                  std::string& out) {
+  absl::StrAppend(&out, name, sample.suffix);
+  if (!sample.labels.empty()) AppendLabels(sample.labels, out);
   out += ' ';
   AppendNumber(sample.value, out);
+  if (format == TextFormat::kOpenMetrics && sample.exemplar) {
+    out += " # ";
+    AppendLabels(sample.exemplar->labels, out);
+    out += ' ';
+    AppendNumber(sample.exemplar->value, out);
+  }
   out += '\n';
 }
 
@@ -90,15 +103,19 @@ absl::string_view NameOf(MetricType type) {
 
 }  // namespace
 
-std::string Format(const std::vector<Family>& families) {
+std::string Format(const std::vector<Family>& families, TextFormat format) {
+  const bool open = format == TextFormat::kOpenMetrics;
   std::string out;
   for (const Family& family : families) {
     if (family.samples.empty()) continue;
-    absl::StrAppend(&out, "# HELP ", family.name, " ");
-    AppendText(family.help, Quotes::kPlain, out);
-    absl::StrAppend(&out, "\n# TYPE ", family.name, " ", NameOf(family.type), "\n");
-    for (const Sample& sample : family.samples) AppendSample(family.name, sample, out);
+    absl::string_view name = family.name;
+    if (open && family.type == MetricType::kCounter) absl::ConsumeSuffix(&name, "_total");
+    absl::StrAppend(&out, "# HELP ", name, " ");
+    AppendText(family.help, open ? Quotes::kEscaped : Quotes::kPlain, out);
+    absl::StrAppend(&out, "\n# TYPE ", name, " ", NameOf(family.type), "\n");
+    for (const Sample& sample : family.samples) AppendSample(family.name, sample, format, out);
   }
+  if (open) out += "# EOF\n";
   return out;
 }
 

@@ -45,7 +45,7 @@ void HttpConnection::Answer(std::shared_ptr<const std::string> page, base::TimeP
   body_ = request_.verdict == HttpVerdict::kPage
               ? std::move(page)
               : std::make_shared<const std::string>(Explanation(request_.verdict));
-  head_ = ResponseHead(request_.verdict, body_->size());
+  head_ = ResponseHead(request_.verdict, body_->size(), request_.form);
   if (request_.head_only) body_ = std::make_shared<const std::string>();
   received_ = {};
   state_ = State::kWriting;

@@ -1,10 +1,13 @@
 #include "server/status/http_request.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 
 namespace penstock::status {
 namespace {
@@ -42,6 +45,33 @@ HttpRequest JudgeLine(absl::string_view line) {
   return {IsPage(target) ? HttpVerdict::kPage : HttpVerdict::kNotFound, head_only};
 }
 
+// The quality that an element "name;q=0.5" of a list has: 1 without q; 0 for anything malformed.
+double QualityIn(absl::string_view element) {
+  for (absl::string_view parameter : absl::StrSplit(element, ';')) {
+    parameter = absl::StripAsciiWhitespace(parameter);
+    if (!absl::StartsWithIgnoreCase(parameter, "q=")) continue;
+    double quality = 0;
+    return absl::SimpleAtod(parameter.substr(2), &quality) && quality > 0 ? quality : 0;
+  }
+  return 1;
+}
+
+// The highest quality that header field `field` gives to `wanted`; 0 if it does not name it.
+double QualityOf(absl::string_view head, absl::string_view field, absl::string_view wanted) {
+  double quality = 0;
+  for (const absl::string_view line : absl::StrSplit(head, '\n')) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    if (!absl::EqualsIgnoreCase(parts.first, field)) continue;
+    for (const absl::string_view element : absl::StrSplit(parts.second, ',')) {
+      const absl::string_view name = element.substr(0, element.find(';'));
+      if (absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(name), wanted))
+        quality = std::max(quality, QualityIn(element));
+    }
+  }
+  return quality;
+}
+
 bool HasEnd(absl::string_view received) {
   return absl::StrContains(received, "\r\n\r\n") || absl::StrContains(received, "\n\n");
 }
@@ -72,16 +102,29 @@ HttpRequest Judge(absl::string_view received, size_t limit) {
     absl::string_view line = within.substr(0, end_of_line);
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
     const HttpRequest request = JudgeLine(line);
-    if (request.verdict == HttpVerdict::kBadRequest || HasEnd(within)) return request;
+    if (request.verdict == HttpVerdict::kBadRequest) return request;
+    if (HasEnd(within)) return {request.verdict, request.head_only, FindForm(within)};
   }
   return {received.size() >= limit ? HttpVerdict::kTooLong : HttpVerdict::kIncomplete};
 }
 
-std::string ResponseHead(HttpVerdict verdict, size_t body_bytes) {
+PageForm FindForm(absl::string_view head) {
+  const double open_metrics = QualityOf(head, "accept", "application/openmetrics-text");
+  const double text = QualityOf(head, "accept", "text/plain");
+  return {.open_metrics = open_metrics > 0 && open_metrics >= text,
+          .gzip = QualityOf(head, "accept-encoding", "gzip") > 0};
+}
+
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes, const PageForm& form) {
   const bool page = verdict == HttpVerdict::kPage;
-  return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: text/plain; ",
-                      page ? "version=0.0.4; " : "",
+  const absl::string_view type = !page ? "text/plain; "
+                                 : form.open_metrics
+                                     ? "application/openmetrics-text; version=1.0.0; "
+                                     : "text/plain; version=0.0.4; ";
+  return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: ", type,
                       "charset=utf-8\r\nContent-Length: ", body_bytes,
+                      page && form.gzip ? "\r\nContent-Encoding: gzip" : "",
+                      page ? "\r\nVary: Accept, Accept-Encoding" : "",
                       verdict == HttpVerdict::kNotAllowed ? "\r\nAllow: GET, HEAD" : "",
                       "\r\nCache-Control: no-store\r\nX-Content-Type-Options: "
                       "nosniff\r\nConnection: close\r\n\r\n");

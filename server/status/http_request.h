@@ -17,9 +17,18 @@ enum class HttpVerdict {
   kTooLong,     // the head exceeds the limit
 };
 
+// How the client wants the page.
+struct PageForm {
+  bool open_metrics = false;  // otherwise Prometheus' text format
+  bool gzip = false;
+
+  bool operator==(const PageForm&) const = default;
+};
+
 struct HttpRequest {
   HttpVerdict verdict = HttpVerdict::kIncomplete;
   bool head_only = false;  // HEAD
+  PageForm form = {};
 };
 
 // Judges the bytes received so far of a head of at most `limit` bytes. The first line alone decides
@@ -27,7 +36,11 @@ struct HttpRequest {
 HttpRequest Judge(absl::string_view received, size_t limit);
 
 // The head of a response with a body of `body_bytes`; the connection ends after it.
-std::string ResponseHead(HttpVerdict verdict, size_t body_bytes);
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes, const PageForm& form = {});
+
+// What the header fields Accept and Accept-Encoding prefer (RFC 9110, section 12.5). OpenMetrics
+// only if the client names it.
+PageForm FindForm(absl::string_view head);
 
 // The body of a response other than the page: one line that says what to do.
 absl::string_view Explanation(HttpVerdict verdict);

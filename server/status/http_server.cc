@@ -120,7 +120,8 @@ void HttpServer::Serve(HttpConnection& connection) {
   if (connection.state() != HttpConnection::State::kAsked) return;
   const bool page = connection.request().verdict == HttpVerdict::kPage;
   ++(page ? answered_ : refused_);
-  std::shared_ptr<const std::string> body = page ? page_(counts()) : nullptr;
+  std::shared_ptr<const std::string> body =
+      page ? page_(counts(), connection.request().form) : nullptr;
   connection.Answer(std::move(body), clock_.Now());
 }
 

@@ -34,7 +34,8 @@ class HttpServer {
     HttpConnection::Limits limits;
   };
   // Builds the page on the server's thread; may wait at most one second.
-  using Page = std::function<std::shared_ptr<const std::string>(const HttpCounts& so_far)>;
+  using Page = std::function<std::shared_ptr<const std::string>(const HttpCounts& so_far,
+                                                                const PageForm& form)>;
 
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(posix::Fd listener, Page page,
                                                            Options options);

@@ -287,9 +287,13 @@ void Users(const Snapshot& snapshot, Families& out) {
        [](const UserFacts& user) { return Seconds(user.worker_cpu); });
 }
 
-void Access(const Facts& facts, Families& out) {
+// Reasons are a closed set, as are methods.
+void Access(const Facts& facts, const Snapshot* snapshot, Families& out) {
+  auto refused = facts.refused;
+  if (snapshot != nullptr && snapshot->python.refused > 0)
+    refused[{"python_host", "no_ticket"}] = snapshot->python.refused;
   out.Each(MetricType::kCounter, "refusals_total",
-           "Refused calls, by method and reason; the log names the callers.", facts.refused,
+           "Refused calls, by method and reason; the log names the callers.", refused,
            [](const auto& entry) {
              return Sample{{{"method", entry.first.first}, {"reason", entry.first.second}},
                            static_cast<double>(entry.second)};
@@ -307,6 +311,11 @@ void CutOffs(const Facts& facts, Families& out) {
            facts.cut_off, [](const auto& entry) {
              return Sample{{{"reason", entry.first}}, static_cast<double>(entry.second)};
            });
+}
+
+void Logging(const Facts& facts, Families& out) {
+  out.Counter("log_lines_lost_total", "Lines of the log that the journal did not take in time.",
+              static_cast<double>(facts.lost_log_lines));
 }
 
 void Scrapes(const ScrapeFacts& scrapes, Families& out) {
@@ -355,6 +364,7 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
     Pool(*snapshot, out);
     Feeds(*snapshot, out);
     Stages(*snapshot, out);
+    Times(*snapshot, out);
     Waits(*snapshot, out);
     Datasets(*snapshot, out);
     Workers(*snapshot, out);
@@ -363,7 +373,8 @@ std::vector<Family> Metrics(const Facts& facts, const Snapshot* snapshot,
     Users(*snapshot, out);
   }
   CutOffs(facts, out);
-  Access(facts, out);
+  Access(facts, snapshot, out);
+  Logging(facts, out);
   Scrapes(scrapes, out);
   Process(facts.process, out);
   return out.Take();

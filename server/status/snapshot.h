@@ -37,10 +37,32 @@ struct StageTotals {
   base::Duration time{};
 };
 
+// A distribution of times. Buckets are not cumulative; the last one has everything beyond `limits`.
+struct TimesFacts {
+  struct Bucket {
+    uint64_t count = 0;
+    // The latest batch in it; not set: none has a session.
+    struct Example {
+      uint64_t session = 0;
+      std::string trace_id = {};
+      double seconds = 0;
+    };
+    std::optional<Example> example = {};
+  };
+  std::vector<double> limits = {};  // in seconds, ascending
+  std::vector<Bucket> buckets = {};
+  double sum_seconds = 0;
+};
+
+// Which distributions there are for each dataset, in the order of DatasetFigures::times.
+inline constexpr std::array<absl::string_view, 6> kTimes = {
+    "sample_read", "sample_decode", "batch_hand_over", "batch_copy", "batch_ready", "trainer_wait"};
+
 struct DatasetFigures {
   uint64_t batches_decoded = 0, batches_announced = 0;
   uint64_t samples_decoded = 0, samples_replaced = 0;
   std::array<StageTotals, kStages.size()> stages = {};
+  std::array<TimesFacts, kTimes.size()> times = {};
   // For its sessions: the time that they were open; that time weighted by the ready fraction of
   // their windows; and the part of it without a batch.
   base::Duration sessions_open{}, sessions_filled{}, sessions_starved{};
@@ -79,6 +101,7 @@ struct PythonFacts {
   uint64_t batches = 0, raised = 0, lost = 0, deaths = 0;
   base::Duration making{};
   uint64_t granted_bytes = 0;
+  uint64_t refused = 0;  // that had no token of a session
 };
 
 // What only the runner's thread knows.
@@ -154,6 +177,7 @@ struct Facts {
   uint64_t sessions = 0;
   uint32_t workers = 0, workers_running = 0;  // configured; ready
   bool workers_are_sandboxed = true;
+  uint64_t lost_log_lines = 0;  // that the journal did not take
   uint64_t pool_bytes = 0, reserved_bytes = 0;
   CheckpointFacts checkpoints = {};
   KeptRowsFacts kept_rows = {}, kept_images = {};

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "server/status/metric_groups.h"
 
 namespace penstock::status {
@@ -34,7 +33,7 @@ void StoreRequests(const StoreFacts& stores, Families& out) {
   Family& answers = out.Begin(MetricType::kHistogram, "store_answer_seconds",
                               "Time from a request for bytes to the end of its answer.");
   for (const auto& [seconds, count] : stores.answers_within)
-    answers.samples.push_back({{{"le", absl::StrCat(seconds)}}, ToNumber(count), "_bucket"});
+    answers.samples.push_back({{{"le", ToLimitText(seconds)}}, ToNumber(count), "_bucket"});
   answers.samples.push_back({{{"le", "+Inf"}}, ToNumber(stores.answers), "_bucket"});
   answers.samples.push_back({{}, stores.answer_seconds, "_sum"});
   answers.samples.push_back({{}, ToNumber(stores.answers), "_count"});

@@ -58,7 +58,7 @@ class Daemon {
   void Close(uint64_t peer, uint64_t session);
   void PeerGone(uint64_t peer);
   void PeerDisconnected(uint64_t peer);
-  void SetDraining(bool draining) { drain_.Set(draining); }
+  void SetDraining(bool draining) { drain_.Set(draining, {}); }
   void SetWorkers(uint32_t count) { decoders_.SetCount(count); }
   void QuarantineChanged(const feed::DatasetState& dataset) {
     sessions_.QuarantineChanged(dataset);

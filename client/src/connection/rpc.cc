@@ -2,8 +2,11 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/core/fork.h"
 #include "common/base/check.h"
@@ -63,6 +66,10 @@ absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
 
 using FeedCalls = v1::FeedService::StubInterface::async_interface;
 using AdminCalls = v1::AdminService::StubInterface::async_interface;
+
+bool IsPrintable(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), absl::ascii_isprint);
+}
 
 }  // namespace
 
@@ -136,6 +143,10 @@ struct Rpc::Impl {
   void Prepare(grpc::ClientContext& context, base::Duration timeout) const {
     context.set_deadline(std::chrono::system_clock::now() + timeout);
     context.AddMetadata(shm::kTicketMetadataKey, ticket);
+    // As OpenTelemetry passes a trace to a process. The daemon ignores what is invalid; gRPC
+    // refuses a call with other characters.
+    const char* const trace = std::getenv("TRACEPARENT");
+    if (trace != nullptr && IsPrintable(trace)) context.AddMetadata(shm::kTraceMetadataKey, trace);
   }
 
   const std::string address;

@@ -4,6 +4,7 @@
 #include "server/app/catalog/catalog.h"
 #include "server/doorway/doorway.h"
 #include "server/rpc/access/access.h"
+#include "server/session/asked_by.h"
 
 namespace penstock::app {
 
@@ -19,6 +20,10 @@ inline Opener ToOpener(const rpc::Permit& permit) {
   Opener opener{.uid = caller.uid, .groups = caller.groups, .is_operator = permit.is_operator()};
   opener.groups.push_back(caller.gid);
   return opener;
+}
+
+inline session::AskedBy ToAskedBy(const rpc::Permit& permit) {
+  return {.user = permit.caller().uid, .pid = permit.caller().pid};
 }
 
 }  // namespace penstock::app

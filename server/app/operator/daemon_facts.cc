@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/shm/doorway_wire.h"
+#include "common/telemetry/log.h"
 #include "server/app/operator/store_facts.h"
 #include "server/app/version.h"
 #include "server/status/process_facts.h"
@@ -30,6 +31,7 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
           .workers = vitals.workers,
           .workers_running = vitals.workers_running,
           .workers_are_sandboxed = parts_.workers_are_sandboxed,
+          .lost_log_lines = telemetry::LostLines(),
           .pool_bytes = vitals.pool_bytes,
           .reserved_bytes = vitals.reserved_bytes,
           .checkpoints = {.bytes = kept.bytes,

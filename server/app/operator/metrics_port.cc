@@ -21,11 +21,12 @@ absl::StatusOr<std::unique_ptr<MetricsPort>> MetricsPort::Claim(const std::strin
 
 absl::Status MetricsPort::Serve(status::Collector::Sources sources) {
   collector_ = std::make_unique<status::Collector>(std::move(sources));
-  const auto page = [this](const status::HttpCounts& counts) {
+  const auto page = [this](const status::HttpCounts& counts, const status::PageForm& form) {
     return collector_->Page({.answered = counts.answered,
                              .refused = counts.refused,
                              .dropped = counts.dropped,
-                             .snapshot_age = {}});
+                             .snapshot_age = {}},
+                            form);
   };
   PENSTOCK_ASSIGN_OR_RETURN(server_, status::HttpServer::Start(std::move(listener_), page, {}));
   return absl::OkStatus();

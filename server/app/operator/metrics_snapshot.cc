@@ -98,6 +98,23 @@ status::StageTotals& StageOf(absl::string_view name, status::DatasetFigures& cou
   return counts.stages[PlaceOf(name, status::kStages)];
 }
 
+double ToSeconds(base::Duration time) { return std::chrono::duration<double>(time).count(); }
+
+status::TimesFacts ToTimes(const feed::TimeHistogram& times) {
+  status::TimesFacts facts = {.sum_seconds = ToSeconds(times.sum())};
+  for (const auto limit : feed::TimeHistogram::kLimits) facts.limits.push_back(ToSeconds(limit));
+  for (size_t i = 0; i < times.buckets().size(); ++i) {
+    status::TimesFacts::Bucket& bucket = facts.buckets.emplace_back();
+    bucket.count = times.buckets()[i];
+    const feed::TimeExemplar& example = times.exemplars()[i];
+    if (example.session != 0)
+      bucket.example = {.session = example.session,
+                        .trace_id = example.trace_id,
+                        .seconds = ToSeconds(example.took)};
+  }
+  return facts;
+}
+
 void AddTotals(const feed::TotalsView& totals, status::Snapshot& snapshot) {
   AddCounts(totals.by_dataset, snapshot);
   snapshot.worker_restarts = totals.worker_restarts;
@@ -146,6 +163,9 @@ void AddCounts(const std::map<std::string, feed::DatasetTotals>& totals,
     StageOf("assemble", counts) = {sums.batches, sums.assemble};
     StageOf("copy", counts) = {sums.copies, sums.copy};
     StageOf("consumer", counts) = {sums.waits, sums.consumer};
+    const feed::FlowTimes& times = total.flow.times;
+    counts.times = {ToTimes(times.read), ToTimes(times.decode), ToTimes(times.hand_over),
+                    ToTimes(times.copy), ToTimes(times.ready),  ToTimes(times.trainer)};
     counts.sessions_open = total.flow.open;
     counts.sessions_filled = total.flow.filled;
     counts.sessions_starved = total.flow.starved;
@@ -174,7 +194,8 @@ void AddPython(const feed::MakersView& makers, status::Snapshot& snapshot) {
             .lost = makers.totals.lost,
             .deaths = makers.totals.deaths,
             .making = makers.totals.making,
-            .granted_bytes = makers.granted_bytes};
+            .granted_bytes = makers.granted_bytes,
+            .refused = makers.refused};
   for (const pyworkers::PyWorkerView& worker : makers.workers)
     ++python.workers[PlaceOf(NameOf(worker), status::kPythonWorkerStates)];
 }

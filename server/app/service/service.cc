@@ -279,37 +279,41 @@ void Service::LookAround(const rpc::Permit& permit, rpc::Callback<v1::WatchStatu
   });
 }
 
-void Service::SetWorkers(const rpc::Permit&, uint32_t count,
+void Service::SetWorkers(const rpc::Permit& permit, uint32_t count,
                          rpc::Callback<v1::SetWorkersResponse> done) {
   Ask<v1::SetWorkersResponse>(
       std::move(done),
-      [count](feed::Engine& engine, base::TimePoint) -> absl::StatusOr<v1::SetWorkersResponse> {
+      [count, asked_by = ToAskedBy(permit)](
+          feed::Engine& engine, base::TimePoint) -> absl::StatusOr<v1::SetWorkersResponse> {
         PENSTOCK_ASSIGN_OR_RETURN(const uint32_t before, engine.SetWorkers(count));
-        PENSTOCK_LOG(kInfo, "workers_set", {"before", before}, {"now", count});
+        PENSTOCK_LOG(kInfo, "workers_set", {"user", asked_by.user}, {"pid", asked_by.pid},
+                     {"before", before}, {"now", count});
         v1::SetWorkersResponse response;
         response.set_before(before);
         return response;
       });
 }
 
-void Service::SetDraining(const rpc::Permit&, bool draining,
+void Service::SetDraining(const rpc::Permit& permit, bool draining,
                           rpc::Callback<v1::DrainResponse> done) {
-  SetDraining(draining, std::move(done));
+  SetDraining(draining, ToAskedBy(permit), std::move(done));
 }
 
-void Service::Drain() {
-  SetDraining(true, [](const absl::StatusOr<v1::DrainResponse>&) {});
+void Service::Drain(const session::AskedBy& asked_by) {
+  SetDraining(true, asked_by, [](const absl::StatusOr<v1::DrainResponse>&) {});
 }
 
-void Service::SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done) {
+void Service::SetDraining(bool draining, const session::AskedBy& asked_by,
+                          rpc::Callback<v1::DrainResponse> done) {
   options_.draining(draining);
-  Ask<v1::DrainResponse>(std::move(done), [draining](feed::Engine& engine, base::TimePoint) {
-    engine.SetDraining(draining);
-    v1::DrainResponse response;
-    if (draining) return ReportDrain(engine);
-    response.set_done(true);
-    return response;
-  });
+  Ask<v1::DrainResponse>(std::move(done),
+                         [draining, asked_by](feed::Engine& engine, base::TimePoint) {
+                           engine.SetDraining(draining, asked_by);
+                           v1::DrainResponse response;
+                           if (draining) return ReportDrain(engine);
+                           response.set_done(true);
+                           return response;
+                         });
 }
 
 void Service::GetDraining(const rpc::Permit&, rpc::Callback<v1::DrainResponse> done) {
@@ -322,11 +326,11 @@ void Service::GetDraining(const rpc::Permit&, rpc::Callback<v1::DrainResponse> d
       });
 }
 
-void Service::Reload(const rpc::Permit&, rpc::Callback<v1::ReloadResponse> done) {
+void Service::Reload(const rpc::Permit& permit, rpc::Callback<v1::ReloadResponse> done) {
   if (options_.reload == nullptr)
     return done(absl::FailedPreconditionError(
         "a private daemon has no configuration; restart it with other options"));
-  options_.reload(std::move(done));
+  options_.reload(std::move(done), ToAskedBy(permit));
 }
 
 absl::Status Service::MayEnter(const doorway::Peer& peer) { return makers_.MayEnter(peer); }

@@ -30,7 +30,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     size_t digest_threads = 1;  // reading threads per content digest
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
     // Any thread; answers later, on another one.
-    std::function<void(rpc::Callback<v1::ReloadResponse>)> reload = {};
+    std::function<void(rpc::Callback<v1::ReloadResponse>, const session::AskedBy&)> reload = {};
     // Called when draining starts or stops; any thread.
     std::function<void(bool)> draining = [](bool) {};
     // Indexers that their sandbox killed so far; any thread.
@@ -96,7 +96,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
 
   size_t connected() const { return peers_.size(); }
   // Starts a drain that a signal requested.
-  void Drain();
+  void Drain(const session::AskedBy& asked_by);
   // Drops what nobody needs any more. Call it several times a minute.
   void Tick(base::TimePoint now) {
     orders_.Tick(now);
@@ -110,7 +110,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
   v1::GetStatusResponse StatusOf(feed::Engine& engine, const Opener& viewer,
                                  base::TimePoint now) const;
-  void SetDraining(bool draining, rpc::Callback<v1::DrainResponse> done);
+  void SetDraining(bool draining, const session::AskedBy& asked_by,
+                   rpc::Callback<v1::DrainResponse> done);
   void ForgetThoseWhoHoldNothing();
   void Describe(const Opener& opener, const rpc::DescribeQuery& query,
                 const rpc::Callback<rpc::DatasetDescription>& done);

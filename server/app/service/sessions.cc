@@ -73,6 +73,9 @@ void LogOpened(const session::Grant& grant, const feed::OpenRequest& request) {
                {"batch", request.share.batch_size}, {"window", request.window},
                {"delivery", session::DeliveryName(grant.delivery)},
                {"reason", request.delivery_reason});
+  if (request.trace)
+    PENSTOCK_LOG(kInfo, "session_traced", {"session", grant.session},
+                 {"trace_id", request.trace->trace_id}, {"parent_id", request.trace->parent_id});
   if (grant.device)
     PENSTOCK_LOG(kInfo, "device_session", {"session", grant.session},
                  {"gpu", request.device->gpu.ToString()}, {"depth", grant.device->depth},

@@ -18,10 +18,10 @@ absl::Status LastEpoch() {
 
 }  // namespace
 
-void Drain::Set(bool draining) {
+void Drain::Set(bool draining, const session::AskedBy& asked_by) {
   if (draining != active_)
-    PENSTOCK_LOG(kInfo, draining ? "draining" : "draining_cancelled",
-                 {"sessions", sessions_.trainers()});
+    PENSTOCK_LOG(kInfo, draining ? "draining" : "draining_cancelled", {"user", asked_by.user},
+                 {"pid", asked_by.pid}, {"sessions", sessions_.trainers()});
   active_ = draining;
   if (draining) PENSTOCK_FAILPOINT("drain.begun");
   ends_at_.clear();

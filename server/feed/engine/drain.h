@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "server/feed/sessions/session_table.h"
+#include "server/session/asked_by.h"
 
 namespace penstock::feed {
 
@@ -16,7 +17,8 @@ class Drain {
  public:
   explicit Drain(SessionTable& sessions) : sessions_(sessions) {}
 
-  void Set(bool draining);
+  // The process that asked is only logged.
+  void Set(bool draining, const session::AskedBy& asked_by);
   bool active() const { return active_; }
   // **Errors**: Unavailable during a drain.
   absl::Status MayOpen() const;

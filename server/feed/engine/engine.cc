@@ -228,8 +228,9 @@ absl::Status Engine::ReportUndecodable(uint64_t peer, uint64_t id,
                     "' that GPUs cannot decode is full; see 'penstockctl quarantine list'"))
               : absl::OkStatus();
   if (!is_news) return ended;
-  PENSTOCK_LOG(kWarning, "gpu_cannot_decode", {"session", id}, {"samples", samples.size()},
-               {"first", dataset->dataset->path(samples.front())});
+  PENSTOCK_LOG(kWarning, "gpu_cannot_decode", {"session", id}, {"user", user.value()},
+               {"dataset", dataset->name}, {"samples", samples.size()}, {"sample", samples.front()},
+               {"path", dataset->dataset->path(samples.front())});
   sessions_.ForWorkersChanged(*dataset, user);
   return ended;
 }

@@ -125,7 +125,9 @@ class Engine {
   // ---- Operators ----
   // Starts or cancels draining: no session can be opened, and each ends once its consumer has taken
   // the last batch of its epoch. Sessions that were already ended stay ended.
-  void SetDraining(bool draining) { drain_.Set(draining); }
+  void SetDraining(bool draining, const session::AskedBy& asked_by) {
+    drain_.Set(draining, asked_by);
+  }
   bool draining() const { return drain_.active(); }
   void SetAdmission(const Admission& admission);
   // Returns the previous number. **Errors**: InvalidArgument for 0 or more than the maximum.

@@ -128,7 +128,8 @@ MakersView EngineViews::Makers() const {
   MakersView makers = {.totals = of_.hosts.Totals(of_.now),
                        .workers = of_.hosts.View(),
                        .busy = of_.statistics.python_busy(),
-                       .granted_bytes = of_.pool.Used().granted_bytes};
+                       .granted_bytes = of_.pool.Used().granted_bytes,
+                       .refused = of_.hosts.refused()};
   for (const auto& [dataset, supply] : of_.hosts.supplies())
     makers.hosts += supply->has_host() ? 1 : 0;
   return makers;

@@ -173,7 +173,10 @@ std::shared_ptr<Feed> SessionOpener::MakeFeed(const Opening& opening, FeedId id)
 absl::Status SessionOpener::MakeDelivery(SessionRecord& session, uint64_t id,
                                          std::optional<exporting::Gpus::ReservedPlace> place) {
   const uint32_t window = session.request.window;
+  const auto& trace = session.request.trace;
+  BatchOwner owner = {.session = id, .trace_id = trace ? trace->trace_id : ""};
   if (!place) {
+    session.flow = SessionFlow(SessionFlow::BatchMemory::kHost, std::move(owner));
     PENSTOCK_ASSIGN_OR_RETURN(session.delivery, exporting::HostDelivery::Make(id, window));
     return absl::OkStatus();
   }
@@ -183,7 +186,7 @@ absl::Status SessionOpener::MakeDelivery(SessionRecord& session, uint64_t id,
                                       std::move(place->reservation)));
   session.handle = std::move(place->handle);
   session.device = device.get();
-  session.flow = SessionFlow(SessionFlow::BatchMemory::kDevice);
+  session.flow = SessionFlow(SessionFlow::BatchMemory::kDevice, std::move(owner));
   session.delivery = std::move(device);
   return absl::OkStatus();
 }

@@ -51,7 +51,23 @@ std::optional<FeedFlow::Filled> Statistics::SlotFull(SessionRecord& session,
                      .first = announcement.position.first,
                      .step = announcement.step,
                      .full = now});
-  return session.feed->flow.Full(fill);
+  if (!session.request.canary)
+    session.feed->flow.TrainerWaited(TakeTrainerWait(session, announcement.session.value(), now),
+                                     session.flow.owner());
+  const std::optional<FeedFlow::Filled> filled = session.feed->flow.Full(fill);
+  if (filled) session.feed->flow.HandedOver(now - filled->ended);
+  return filled;
+}
+
+// How long its consumer had been asleep, as the looks saw it; zero if it is awake. This batch wakes
+// it.
+base::Duration Statistics::TakeTrainerWait(const SessionRecord& session, uint64_t id,
+                                           base::TimePoint now) {
+  const auto found = asleep_since_.find(id);
+  if (found == asleep_since_.end()) return {};
+  const base::TimePoint since = found->second;
+  asleep_since_.erase(found);
+  return session.delivery->LookAtConsumer().asleep ? now - since : base::Duration::zero();
 }
 
 void Statistics::Announced(const SessionRecord& session) {
@@ -95,9 +111,14 @@ std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessi
   LookAtPython(hosts, since, now);
   const FeedFlow::Look daemon = LookAtWorkers(workers, since);
   Look look{.workers_busy = workers_busy_.mean(), .workers_lately = workers_lately_.mean()};
+  const std::map<uint64_t, base::TimePoint> asleep_before = std::exchange(asleep_since_, {});
   for (const auto& [id, session] : sessions.all()) {
     const SessionView view = sessions.ViewOf(id);
     if (session.ended || view.finished) continue;
+    if (session.delivery->LookAtConsumer().asleep) {
+      const auto before = asleep_before.find(id);
+      asleep_since_.emplace(id, before == asleep_before.end() ? now : before->second);
+    }
     FeedFlow::Look& of_feed = look.feeds.try_emplace(session.feed.get(), daemon).first->second;
     if (const auto found = python_.find(session.feed->dataset.get()); found != python_.end())
       of_feed.workers = found->second.busy;

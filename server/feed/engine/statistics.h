@@ -66,6 +66,7 @@ class Statistics {
   const UserCounts& users() const { return user_counts_; }
 
  private:
+  base::Duration TakeTrainerWait(const SessionRecord& session, uint64_t id, base::TimePoint now);
   void NoteWorkerCpu(workers::Supervisor& workers);
   FeedFlow::Look LookAtWorkers(const workers::Supervisor& workers, base::Duration since);
   void LookAtPython(const pyworkers::Hosts& hosts, base::Duration since, base::TimePoint now);
@@ -79,7 +80,8 @@ class Statistics {
   WorkerCpu worker_cpu_;
   Rate rate_;  // of samples
   base::TimePoint looked_at_{};
-  base::Duration read_{}, copied_{};  // time of readers and row copiers since then
+  std::map<uint64_t, base::TimePoint> asleep_since_;  // sessions whose consumers slept then
+  base::Duration read_{}, copied_{};                  // time of readers and row copiers since then
   Recent workers_busy_, python_busy_, workers_lately_{kLately};
   // Of each Python dataset: the time that its workers had worked at the last look, and how busy
   // they were since the one before.

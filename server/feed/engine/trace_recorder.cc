@@ -82,6 +82,9 @@ void TraceRecorder::BatchReleased(uint64_t id, const SessionRecord& session,
   tracing_->log.NameSession(
       id, absl::StrCat(session.request.name, session.request.name.empty() ? "" : " ", "(",
                        session.request.dataset_name, ")"));
+  if (const auto& context = session.request.trace)
+    tracing_->log.NoteContext(
+        id, absl::StrCat("trace_id=", context->trace_id, " parent_id=", context->parent_id));
   tracing_->log.Add(TraceBatch{.session = id, .device = session.device != nullptr, .batch = batch});
 }
 

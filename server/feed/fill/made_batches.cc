@@ -235,6 +235,7 @@ FillOutcome MadeBatches::Quarantine(const InFlight& batch, uint32_t row, base::F
   FaultPolicy& policy = dataset.PolicyOf(user);
   policy.OnRefused(sample);
   FillOutcome ended = {.task = batch.task, .feed = batch.feed, .end = FillEnd::kAgain};
+  ended.sample = sample;
   ended.bad_sample =
       absl::DataLossError(absl::StrCat("sample ", sample, " of '", batch.feed->called, "' (", path,
                                        "): ", std::string(base::FaultName(fault)), ": ", how));

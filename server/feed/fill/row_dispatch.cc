@@ -158,7 +158,10 @@ void RowDispatch::End(FillPath fill_path, const FillOutcome& outcome, base::Time
   PENSTOCK_FAILPOINT("row.done");
   events_.ended(fill_path, outcome);
   if (!outcome.bad_sample.ok())
-    PENSTOCK_LOG(kWarning, "sample_replaced", {"reason", outcome.bad_sample.message()});
+    PENSTOCK_LOG(kWarning, "sample_replaced", {"dataset", outcome.feed->dataset->name},
+                 {"sample", outcome.sample},
+                 {"path", outcome.feed->dataset->dataset->path(outcome.sample)},
+                 {"user", outcome.task.user.value()}, {"reason", outcome.bad_sample.message()});
   if (outcome.quarantine_grew) events_.quarantine_grew(*outcome.feed->dataset);
   if (outcome.read) NoteRead(outcome, now);
   if (!outcome.feed_failed.ok()) Fail(outcome.feed, outcome.feed_failed);
@@ -180,7 +183,7 @@ void RowDispatch::ReadFailed(const FillOutcome& outcome, base::TimePoint now) {
   }
   const std::string reason(outcome.why.message());
   source.Failed(*outcome.read, now, reason);
-  NoteTrouble(*outcome.feed, reason);
+  NoteTrouble(*outcome.feed, outcome.sample, reason);
   RowTask task = outcome.task;
   // Rows that waited while the source was failing count as failing since then, like those tried.
   const base::TimePoint since = std::min(now, source.trouble()->since);
@@ -211,9 +214,10 @@ void RowDispatch::Fail(const std::shared_ptr<Feed>& feed, const absl::Status& wh
 
 // ---- Failing sources ----
 
-void RowDispatch::NoteTrouble(const Feed& feed, const std::string& reason) {
+void RowDispatch::NoteTrouble(const Feed& feed, uint64_t sample, const std::string& reason) {
   if (!troubled_.insert(feed.dataset).second) return;
-  PENSTOCK_LOG(kWarning, "source_trouble", {"dataset", feed.dataset->name}, {"reason", reason});
+  PENSTOCK_LOG(kWarning, "source_trouble", {"dataset", feed.dataset->name}, {"sample", sample},
+               {"path", feed.dataset->dataset->path(sample)}, {"reason", reason});
 }
 
 void RowDispatch::NoteOverdue(base::TimePoint now) {
@@ -222,7 +226,7 @@ void RowDispatch::NoteOverdue(base::TimePoint now) {
     const std::string reason =
         absl::StrCat(feed->dataset->dataset->path(sample), ": the read is blocked");
     feed->dataset->source.Overdue(read, now, reason);
-    NoteTrouble(*feed, reason);
+    NoteTrouble(*feed, sample, reason);
   };
   for (Filler* filler : fillers_) filler->TakeOverdue(now, note);
 }

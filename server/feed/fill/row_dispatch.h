@@ -73,7 +73,7 @@ class RowDispatch {
   void NoteRead(const FillOutcome& outcome, base::TimePoint now);
   void ReadFailed(const FillOutcome& outcome, base::TimePoint now);
   void TryAgainOrFail(const FillOutcome& outcome, RowTask task, base::TimePoint now);
-  void NoteTrouble(const Feed& feed, const std::string& reason);
+  void NoteTrouble(const Feed& feed, uint64_t sample, const std::string& reason);
   void Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why);
   void NoteOverdue(base::TimePoint now);
 

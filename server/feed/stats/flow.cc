@@ -34,6 +34,10 @@ void FeedFlow::Ended(const RowsEnded& rows) {
     sums.decode += rows.decode;
     sums.queue += queue;
   });
+  if (totals_ != nullptr && rows.rows > 0) {
+    totals_->times.read.Observe(rows.read / rows.rows, rows.rows);
+    totals_->times.decode.Observe(rows.decode / rows.rows, rows.rows);
+  }
   const auto found = filling_.find(rows.fill.slot);
   if (found == filling_.end() || found->second.generation != rows.fill.generation) return;
   Filled& story = found->second.story;
@@ -52,18 +56,28 @@ std::optional<FeedFlow::Filled> FeedFlow::Full(const SlotFill& fill) {
   return story;
 }
 
+void FeedFlow::HandedOver(base::Duration took) {
+  if (totals_ != nullptr) totals_->times.hand_over.Observe(took);
+}
+
 void FeedFlow::Copied(base::Duration took) {
+  if (totals_ != nullptr) totals_->times.copy.Observe(took);
   Sum([&](StageSums& sums) {
     ++sums.copies;
     sums.copy += took;
   });
 }
 
-void FeedFlow::Waited(base::Duration took) {
+void FeedFlow::Waited(base::Duration took, const BatchOwner& owner) {
+  if (totals_ != nullptr) totals_->times.ready.ObserveBatch(took, owner.session, owner.trace_id);
   Sum([&](StageSums& sums) {
     ++sums.waits;
     sums.consumer += took;
   });
+}
+
+void FeedFlow::TrainerWaited(base::Duration took, const BatchOwner& owner) {
+  if (totals_ != nullptr) totals_->times.trainer.ObserveBatch(took, owner.session, owner.trace_id);
 }
 
 void FeedFlow::Seen(const Look& look, base::Duration since) {
@@ -112,7 +126,7 @@ void SessionFlow::Taken(uint64_t count, base::TimePoint now, FeedFlow& feed) {
     BatchTimes* batch = Find(taken_ + 1);
     if (batch == nullptr) continue;
     batch->taken = now;
-    feed.Waited(Between(batch->ready, now));
+    feed.Waited(Between(batch->ready, now), owner_);
   }
 }
 

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "common/base/clock.h"
 #include "server/feed/stats/recent.h"
+#include "server/feed/stats/time_histogram.h"
 
 namespace penstock::feed {
 
@@ -25,9 +28,19 @@ struct StageSums {
   base::Duration consumer{};
 };
 
+// Distributions for a dataset since the start.
+struct FlowTimes {
+  TimeHistogram read, decode;  // per sample; rows that are copied in one run count with their mean
+  TimeHistogram hand_over;     // from the end of a batch's last row until it is announced
+  TimeHistogram copy;          // of a batch to its GPU
+  TimeHistogram ready;         // batches: from ready until taken
+  TimeHistogram trainer;       // batches: how long the trainer had been asleep when it was full
+};
+
 // Sums for a dataset since the start: of its feeds, and of its sessions as seen by the ticks.
 struct FlowTotals {
   StageSums stages;
+  FlowTimes times;
   base::Duration open{};     // time of all sessions until they finished or ended
   base::Duration filled{};   // of that, weighted by the ready fraction of the window
   base::Duration starved{};  // of that, asleep without a batch
@@ -49,6 +62,12 @@ struct RowsEnded {
   base::Duration read{}, decode{};  // parts of the time between
 };
 
+// Whose batch it is, for exemplars.
+struct BatchOwner {
+  uint64_t session = 0;
+  std::string trace_id = {};  // of the trace in which the session was opened; empty: none
+};
+
 // The memory of figures on which a quick decision is based.
 inline constexpr Recent::Seconds kLately{0.3};
 
@@ -68,9 +87,12 @@ class FeedFlow {
   void Ended(const RowsEnded& rows);
   // All rows have ended, and a session is told. Returns the history, the first time.
   std::optional<Filled> Full(const SlotFill& fill);
+  // All rows of a batch had ended this long before it was announced.
+  void HandedOver(base::Duration took);
   // For one session's batch.
   void Copied(base::Duration took);
-  void Waited(base::Duration took);
+  void Waited(base::Duration took, const BatchOwner& owner);
+  void TrainerWaited(base::Duration took, const BatchOwner& owner);
   // Figures over all its sessions since the last look.
   struct Look {
     uint32_t sessions = 0;
@@ -119,7 +141,9 @@ class SessionFlow {
   };
   enum class BatchMemory { kHost, kDevice };  // kDevice: copied before it is ready
   SessionFlow() = default;
-  explicit SessionFlow(BatchMemory memory) : memory_(memory) {}
+  SessionFlow(BatchMemory memory, BatchOwner owner) : memory_(memory), owner_(std::move(owner)) {}
+
+  const BatchOwner& owner() const { return owner_; }
 
   void Full(BatchTimes batch);  // without a copy, it is ready at once
   // Numbers of batches on the GPU, and taken. They never decrease.
@@ -134,6 +158,7 @@ class SessionFlow {
   BatchTimes* Find(uint64_t sequence);
 
   BatchMemory memory_ = BatchMemory::kHost;
+  BatchOwner owner_;
   std::deque<BatchTimes> batches_;  // consecutive sequences; the first one is not released
   uint64_t ready_ = 0, taken_ = 0;
 };

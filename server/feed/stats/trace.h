@@ -49,6 +49,8 @@ struct Trace {
   std::vector<TraceBatch> batches;
   std::map<uint64_t, std::string> feeds;     // names by FeedId
   std::map<uint64_t, std::string> sessions;  // names by number
+  // By number, of sessions that were opened in a distributed trace: "trace_id=… parent_id=…".
+  std::map<uint64_t, std::string> contexts;
   uint64_t dropped = 0;
 };
 
@@ -66,6 +68,10 @@ class TraceLog {
   void NameFeed(uint64_t feed, const std::string& name) { trace_.feeds.try_emplace(feed, name); }
   void NameSession(uint64_t session, const std::string& name) {
     trace_.sessions.try_emplace(session, name);
+  }
+
+  void NoteContext(uint64_t session, const std::string& context) {
+    trace_.contexts.try_emplace(session, context);
   }
 
   // Returns everything and empties the log.

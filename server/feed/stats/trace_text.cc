@@ -95,6 +95,8 @@ TraceText::TraceText(Trace trace) : trace_(std::move(trace)), origin_(trace_.beg
     names_.emplace_back(feed_groups_.at(feed), absl::StrCat("slots of ", name));
   for (const auto& [session, name] : trace_.sessions)
     names_.emplace_back(kSessions + session, absl::StrCat("session ", session, " ", name));
+  for (const auto& [session, context] : trace_.contexts)
+    labels_.emplace_back(kSessions + session, context);
 
   row_lanes_ = LanesOf(trace_.rows.size(), [this](size_t i) {
     const TraceRows& rows = trace_.rows[i];
@@ -138,6 +140,10 @@ bool TraceText::Step(std::string& text) {
   };
   if (!past(names_.size())) {
     Name(names_[at].first, names_[at].second, text);
+  } else if (!past(labels_.size())) {
+    absl::StrAppendFormat(
+        &text, ",\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":%d,\"args\":{\"labels\":%s}}",
+        labels_[at].first, Quoted(labels_[at].second));
   } else if (!past(trace_.rows.size())) {
     Write(trace_.rows[at], row_lanes_[at], text);
   } else if (!past(trace_.fills.size())) {

@@ -52,6 +52,7 @@ class TraceText {
   std::vector<uint32_t> row_lanes_, batch_lanes_;
   std::map<uint64_t, uint64_t> feed_groups_;
   std::vector<std::pair<uint64_t, std::string>> names_;                // by group
+  std::vector<std::pair<uint64_t, std::string>> labels_;               // by group
   std::map<std::pair<uint32_t, uint64_t>, size_t> last_rows_, fills_;  // by slot and generation
   size_t at_ = 0;
   bool ended_ = false;

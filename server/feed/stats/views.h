@@ -107,6 +107,7 @@ struct MakersView {
   std::vector<pyworkers::PyWorkerView> workers = {};  // of present hosts
   double busy = 0;                                    // 0 … 1, over the last seconds
   uint64_t granted_bytes = 0;                         // of the pool, for made batches
+  uint64_t refused = 0;                               // hosts and workers without a token
 };
 
 // What a session of a Python dataset waits for.

@@ -17,17 +17,49 @@ std::string PayloadOf(const absl::Status& status, const char* url) {
   return payload ? std::string(*payload) : "";
 }
 
+// Wrong and untimely requests are everyday; the others are for the operator to know.
+telemetry::Level ToLevel(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kBadRequest:
+    case Refusal::kNotFound:
+    case Refusal::kNotNow:
+      return telemetry::Level::kInfo;
+    default:
+      return telemetry::Level::kWarning;
+  }
+}
+
 }  // namespace
 
 std::optional<Refusal> Audit::ToRefusal(const absl::Status& status, const AccessRule* rule) {
   const std::string named = PayloadOf(status, kRefusalUrl);
   for (size_t i = 0; i < kRefusals.size(); ++i)
     if (named == kRefusals[i]) return static_cast<Refusal>(i);
-  if (absl::IsUnauthenticated(status)) return Refusal::kNoTicket;
-  if (absl::IsResourceExhausted(status)) return Refusal::kLimit;
-  if (!absl::IsPermissionDenied(status)) return std::nullopt;
-  if (rule != nullptr && rule->touches == Touches::kSession) return Refusal::kNotOwner;
-  return Refusal::kNotInGroup;
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kCancelled:  // by the caller
+      return std::nullopt;
+    case absl::StatusCode::kUnauthenticated:
+      return Refusal::kNoTicket;
+    case absl::StatusCode::kResourceExhausted:
+      return Refusal::kLimit;
+    case absl::StatusCode::kPermissionDenied:
+      return rule != nullptr && rule->touches == Touches::kSession ? Refusal::kNotOwner
+                                                                   : Refusal::kNotInGroup;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return Refusal::kBadRequest;
+    case absl::StatusCode::kNotFound:
+      if (rule != nullptr && rule->touches == Touches::kSession) return std::nullopt;
+      return Refusal::kNotFound;
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kAborted:
+    case absl::StatusCode::kAlreadyExists:
+      return Refusal::kNotNow;
+    default:
+      return Refusal::kFailed;
+  }
 }
 
 telemetry::LineLimiter& Audit::LimiterFor(uid_t user) {
@@ -35,7 +67,7 @@ telemetry::LineLimiter& Audit::LimiterFor(uid_t user) {
   return limiters_[user];
 }
 
-void Audit::Refuse(const Caller& caller, absl::string_view method, absl::string_view what,
+void Audit::Refuse(const Caller& caller, absl::string_view method, const telemetry::LogField& what,
                    const absl::Status& why) {
   const auto refusal = ToRefusal(why, FindRule(method)).value_or(Refusal::kNoRule);
   const absl::string_view reason = kRefusals[static_cast<size_t>(refusal)];
@@ -46,39 +78,40 @@ void Audit::Refuse(const Caller& caller, absl::string_view method, absl::string_
     ++counts_.refused[{std::string(name), std::string(reason)}];
     decision = LimiterFor(caller.uid).Ask(base::Now());
   }
-  if (!decision.write || !telemetry::IsEnabled(telemetry::Level::kWarning)) return;
+  const telemetry::Level level = ToLevel(refusal);
+  if (!decision.write || !telemetry::IsEnabled(level)) return;
   const std::string more = PayloadOf(why, kRefusalWhyUrl);
   const absl::string_view said = more.empty() ? why.message() : absl::string_view(more);
   if (!caller.from.empty())
-    return telemetry::Log(telemetry::Level::kWarning, "refused",
-                          {{"from", caller.from},
-                           {"method", name},
-                           {"what", what},
-                           {"reason", reason},
-                           {"why", said}},
-                          decision.suppressed);
-  telemetry::Log(telemetry::Level::kWarning, "refused",
+    return telemetry::Log(
+        level, "refused",
+        {{"from", caller.from}, {"method", name}, what, {"reason", reason}, {"why", said}},
+        decision.suppressed);
+  telemetry::Log(level, "refused",
                  {{"user", caller.uid},
                   {"pid", caller.pid},
                   {"method", name},
-                  {"what", what},
+                  what,
                   {"reason", reason},
                   {"why", said}},
                  decision.suppressed);
 }
 
-void Audit::Act(const Caller& caller, absl::string_view method, absl::string_view what,
+// A refused action is counted as a refusal, too.
+void Audit::Act(const Caller& caller, absl::string_view method, const telemetry::LogField& what,
                 const absl::Status& how) {
-  const absl::string_view name = ShortName(method);
+  const std::string name(ShortName(method));
+  const auto refusal = ToRefusal(how, FindRule(method));
   {
     base::MutexLock lock(mutex_);
-    ++counts_.acted[std::string(name)];
+    ++counts_.acted[name];
+    if (refusal) ++counts_.refused[{name, std::string(kRefusals[static_cast<size_t>(*refusal)])}];
   }
   telemetry::Log(telemetry::Level::kInfo, "operator_action",
                  {{"user", caller.uid},
                   {"pid", caller.pid},
                   {"method", name},
-                  {"what", what},
+                  what,
                   {"result", how.ok() ? "ok" : how.message()}});
 }
 

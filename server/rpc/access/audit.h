@@ -15,6 +15,7 @@
 
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "common/telemetry/line.h"
 #include "common/telemetry/line_limiter.h"
 #include "server/rpc/access/access.h"
 #include "server/rpc/access/refusal.h"
@@ -29,14 +30,16 @@ class Audit {
     std::map<std::string, uint64_t> acted;
   };
 
-  // `method`: a rule's method, or a word such as "connect". `what`: the object of the call.
-  void Refuse(const Caller& caller, absl::string_view method, absl::string_view what,
+  // `method`: a rule's method, or a word such as "connect". `what`: the object of the call, such as
+  // its dataset or session.
+  void Refuse(const Caller& caller, absl::string_view method, const telemetry::LogField& what,
               const absl::Status& why);
-  void Act(const Caller& caller, absl::string_view method, absl::string_view what,
+  void Act(const Caller& caller, absl::string_view method, const telemetry::LogField& what,
            const absl::Status& how);
   Counts counts() const;
 
-  // Which kind of refusal the status is; nullopt if it is none.
+  // Which kind of refusal the status is; nullopt if it is none: the call succeeded, the caller
+  // cancelled it, or its session has ended.
   static std::optional<Refusal> ToRefusal(const absl::Status& status, const AccessRule* rule);
 
  private:
@@ -55,7 +58,7 @@ class AuditedCall {
  public:
   AuditedCall() = default;
   AuditedCall(Audit& audit, std::shared_ptr<const Caller> caller, const AccessRule* rule,
-              std::string what)
+              telemetry::LogField what)
       : audit_(&audit), caller_(std::move(caller)), rule_(rule), what_(std::move(what)) {}
 
   // Records how the call ended; only the first call counts.
@@ -65,7 +68,7 @@ class AuditedCall {
   Audit* audit_ = nullptr;
   std::shared_ptr<const Caller> caller_;  // shared with the connection's other calls; null: unknown
   const AccessRule* rule_ = nullptr;      // null: no rule
-  std::string what_;
+  telemetry::LogField what_ = {"what", ""};
 };
 
 }  // namespace penstock::rpc

@@ -68,9 +68,9 @@ absl::Status Gate::MayCall(const AccessRule& rule, const Caller& caller) const {
                  Refusal::kNotOperator);
 }
 
-std::string InWords(absl::string_view kind, absl::string_view text) {
+telemetry::LogField InWords(absl::string_view key, absl::string_view text) {
   constexpr size_t kMost = 100;
-  return absl::StrCat(kind, " '", text.substr(0, kMost), text.size() > kMost ? "…" : "", "'");
+  return {key, absl::StrCat(text.substr(0, kMost), text.size() > kMost ? "…" : "")};
 }
 
 }  // namespace penstock::rpc

@@ -30,7 +30,7 @@ class Gate {
   struct Call {
     std::string peer;                         // as reported by gRPC
     std::optional<absl::string_view> ticket;  // from the metadata, if present
-    std::string what;                         // the object of the call, for the log
+    telemetry::LogField what = {"what", ""};  // the object of the call, for the log
   };
   struct Judged {
     absl::StatusOr<Permit> permit;
@@ -53,23 +53,23 @@ class Gate {
   std::map<const google::protobuf::Descriptor*, const AccessRule*> rules_;  // by request type
 };
 
-// Describes a request's object for the log, in at most a few hundred bytes.
-std::string InWords(absl::string_view kind, absl::string_view text);
+// A text from a client as a field for the log, in at most a few hundred bytes.
+telemetry::LogField InWords(absl::string_view key, absl::string_view text);
 
 template <typename Request>
-std::string WhatOf(const Request& request) {
+telemetry::LogField WhatOf(const Request& request) {
   if constexpr (requires { request.session_id(); }) {
-    return absl::StrCat("session ", request.session_id());
+    return {"session", request.session_id()};
   } else if constexpr (requires { request.dataset(); }) {
     return InWords("dataset", request.dataset());
   } else if constexpr (requires { request.feed(); }) {
     return InWords("dataset", request.feed().dataset());
   } else if constexpr (requires { request.count(); }) {
-    return absl::StrCat(request.count(), " workers");
+    return {"workers", request.count()};
   } else if constexpr (requires { request.cancel(); }) {
-    return request.cancel() ? "cancel" : "begin";
+    return {"cancel", request.cancel()};
   } else {
-    return "";
+    return {"what", ""};
   }
 }
 

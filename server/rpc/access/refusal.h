@@ -12,9 +12,23 @@
 namespace penstock::rpc {
 
 // In the order of these names, which metrics show.
-enum class Refusal { kNoTicket, kNotOperator, kNotInGroup, kNotOwner, kLimit, kNoRule };
-inline constexpr std::array<absl::string_view, 6> kRefusals = {
-    "no_ticket", "not_operator", "not_in_group", "not_owner", "limit", "no_rule"};
+// The last four say that the call itself could not be served; the others are decisions about the
+// caller.
+enum class Refusal {
+  kNoTicket,
+  kNotOperator,
+  kNotInGroup,
+  kNotOwner,
+  kLimit,
+  kNoRule,
+  kBadRequest,  // the request is invalid
+  kNotFound,    // its dataset, file or session does not exist
+  kNotNow,      // the daemon drains or ends, or something is not in the state that the call needs
+  kFailed,      // what it needs is broken: a dataset, a GPU, the daemon
+};
+inline constexpr std::array<absl::string_view, 10> kRefusals = {
+    "no_ticket", "not_operator", "not_in_group", "not_owner", "limit",
+    "no_rule",   "bad_request",  "not_found",    "not_now",   "failed"};
 
 inline constexpr char kRefusalUrl[] = "penstock/refusal";
 inline constexpr char kRefusalWhyUrl[] = "penstock/refusal-why";

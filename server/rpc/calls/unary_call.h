@@ -19,6 +19,7 @@
 #include "server/rpc/access/audit.h"
 #include "server/rpc/access/gate.h"
 #include "server/rpc/calls/calls.h"
+#include "server/session/trace_context.h"
 
 namespace penstock::rpc {
 
@@ -28,12 +29,22 @@ inline grpc::Status ToGrpc(const absl::Status& status) {
 }
 
 // What the gate needs to know about a call. The ticket refers to the context.
-inline Gate::Call MakeCall(const grpc::CallbackServerContext& context, std::string what) {
+inline Gate::Call MakeCall(const grpc::CallbackServerContext& context,
+                           telemetry::LogField what = {"what", ""}) {
   const auto& metadata = context.client_metadata();
   const auto found = metadata.find(shm::kTicketMetadataKey);
   std::optional<absl::string_view> ticket;
   if (found != metadata.end()) ticket.emplace(found->second.data(), found->second.size());
   return {.peer = context.peer(), .ticket = ticket, .what = std::move(what)};
+}
+
+// In which distributed trace the call is made, if the client says so.
+inline std::optional<session::TraceContext> FindTraceContext(
+    const grpc::CallbackServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find(shm::kTraceMetadataKey);
+  if (found == metadata.end()) return std::nullopt;
+  return session::ParseTraceParent({found->second.data(), found->second.size()});
 }
 
 template <typename Response>

@@ -178,6 +178,8 @@ void OperatorsPort::Admit(posix::ForeignFd connection) {
   std::shared_ptr<const void> place = PlaceFor(peer.host);
   if (place == nullptr) {
     ++refused_;
+    PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"from", peer.text},
+                 {"refused", refused_.load()}, {"reason", "limit"});
     return;
   }
   std::shared_ptr<Half> half;

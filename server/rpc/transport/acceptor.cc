@@ -125,7 +125,8 @@ void Acceptor::Refuse(uint32_t user, const char* remedy) {
   if (now - refusal_said_ < kSayEvery) return;
   refusal_said_ = now;
   PENSTOCK_LOG(kWarning, "rpc_connection_refused", {"refused", std::exchange(unsaid_, 0)},
-               {"user", user}, {"connections", connections()}, {"remedy", remedy});
+               {"user", user}, {"reason", "limit"}, {"connections", connections()},
+               {"remedy", remedy});
 }
 
 // The listener stays readable while descriptors are scarce. To avoid spinning, don't poll it for a

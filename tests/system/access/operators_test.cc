@@ -83,14 +83,14 @@ TEST(OperatorsTest, RefusalsAndActionsAreLoggedWithTheirActorAndCounted) {
   EXPECT_THAT(
       node.daemon().log(),
       AllOf(HasSubstr("event=refused " + who +
-                      "AdminService.SetWorkers what=\"7 workers\" reason=not_operator"),
+                      "AdminService.SetWorkers workers=7 reason=not_operator"),
             HasSubstr("event=refused " + who +
                       "FeedService.DescribeDataset what=\"dataset "
                       "'secret-set'\" reason=not_in_group"),
             HasSubstr("is not in the groups of dataset 'secret-set'"),
             HasSubstr("event=operator_action user=" + std::to_string(kAdminUser) +
                       " pid=" + std::to_string(admin.pid()) +
-                      " method=AdminService.SetWorkers what=\"1 workers\" result=ok"),
+                      " method=AdminService.SetWorkers workers=1 result=ok"),
             HasSubstr("method=connect what=\"the operators' socket\" reason=not_operator")));
   const std::string page = Scrape(port);
   EXPECT_EQ(ValueOf(page,

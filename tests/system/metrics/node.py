@@ -1,5 +1,5 @@
-"""Runs a daemon, trainers and Prometheus on free ports in a temporary folder, for prometheus_test.py and
-picture.py."""
+"""Runs a daemon, trainers and Prometheus on free ports in a temporary folder, for prometheus_test.py,
+openmetrics_test.py and picture.py."""
 import contextlib
 import http.server
 import json
@@ -65,9 +65,10 @@ class Made:
 
 
 class Node:
-    """Stops everything when the `with` block ends. `made` adds the second node."""
+    """Stops everything when the `with` block ends. `made` adds the second node; without `prometheus`, only the daemon
+    runs."""
 
-    def __init__(self, programs, photographs, config="", made=False, alerts=None):
+    def __init__(self, programs, photographs, config="", made=False, alerts=None, prometheus=True):
         self.programs = pathlib.Path(programs)
         self.stack = contextlib.ExitStack()
         self.folder = pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
@@ -77,7 +78,8 @@ class Node:
         try:
             self.run("penstock-make-photographs", self.photographs, "--images", photographs)
             self.start_daemon(config)
-            self.start_prometheus(alerts, made)
+            if prometheus:
+                self.start_prometheus(alerts, made)
         except BaseException:
             self.stack.close()
             raise
@@ -91,9 +93,10 @@ class Node:
     def run(self, program, *arguments):
         subprocess.run([self.programs / program, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
 
-    def spawn(self, *argv, quiet=True):
+    def spawn(self, *argv, quiet=True, environment=None):
         log = open(self.folder / (pathlib.Path(argv[0]).name + ".log"), "ab")
-        process = subprocess.Popen([str(a) for a in argv], stdout=subprocess.DEVNULL if quiet else log, stderr=log)
+        process = subprocess.Popen([str(a) for a in argv], stdout=subprocess.DEVNULL if quiet else log, stderr=log,
+                                   env={**os.environ, **(environment or {})})
         self.stack.callback(self.end, process)
         self.stack.callback(log.close)
         return process
@@ -142,9 +145,9 @@ datasets:
         if not until(lambda: "Ready" in get(self.prometheus + "/-/ready")):
             raise RuntimeError((self.folder / "prometheus.log").read_text())
 
-    def trainer(self, *arguments, dataset="photographs", epochs=1000000):
+    def trainer(self, *arguments, dataset="photographs", epochs=1000000, environment=None):
         return self.spawn(self.programs / "penstock-example-epoch", "--address", self.address, "--data", dataset,
-                          "--epochs", epochs, *arguments)
+                          "--epochs", epochs, *arguments, environment=environment)
 
     def ask(self, path, **parameters):
         answer = json.loads(get(f"{self.prometheus}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"))

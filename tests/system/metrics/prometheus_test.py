@@ -84,14 +84,14 @@ class PrometheusTest(unittest.TestCase):
 
     def test_every_alert_rule_is_evaluated_and_none_fires(self):
         rules = [rule for group in self.node.ask("rules")["groups"] for rule in group["rules"]]
-        self.assertEqual(len(rules), ALERTS.read_text().count("- alert:"))
+        self.assertEqual(len(rules), len(re.findall("- (?:alert|record):", ALERTS.read_text())))
         for rule in rules:
             self.assertEqual(rule["health"], "ok", rule)
-            self.assertNotEqual(rule["state"], "firing", rule)
+            self.assertNotEqual(rule.get("state"), "firing", rule)
 
     def test_the_number_of_series_is_bounded(self):
         series = self.value(f'count({{instance="{self.real}", __name__=~"(penstock|process)_.*"}})')
-        self.assertLess(series, 200)
+        self.assertLess(series, 300)  # five distributions have 18 each
 
 
 if __name__ == "__main__":

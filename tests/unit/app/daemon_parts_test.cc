@@ -92,21 +92,21 @@ class ReloadsTest : public ::testing::Test {
 TEST_F(ReloadsTest, WhatChangedIsAppliedAndNamed) {
   Reloads reloads = Make();
 
-  const auto changed = reloads.Reload();
+  const auto changed = reloads.Reload({});
 
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_THAT(*changed, ::testing::Not(IsEmpty()));
   ASSERT_THAT(applied_, SizeIs(1));
   EXPECT_EQ(applied_[0].datasets[0].name, "b");
   EXPECT_EQ(reloads.config().datasets(0).name(), "b");
-  EXPECT_THAT(*reloads.Reload(), IsEmpty());  // it already applies
+  EXPECT_THAT(*reloads.Reload({}), IsEmpty());  // it already applies
 }
 
 TEST_F(ReloadsTest, AFileThatCannotBeReadChangesNothing) {
   next_ = absl::InvalidArgumentError("line 3 is wrong");
   Reloads reloads = Make();
 
-  EXPECT_THAT(std::string(reloads.Reload().status().message()), HasSubstr("line 3"));
+  EXPECT_THAT(std::string(reloads.Reload({}).status().message()), HasSubstr("line 3"));
   EXPECT_THAT(applied_, IsEmpty());
 }
 
@@ -114,7 +114,7 @@ TEST_F(ReloadsTest, AConfigurationThatDoesNotFitTheMachineChangesNothing) {
   check_ = absl::NotFoundError("no such root");
   Reloads reloads = Make();
 
-  EXPECT_EQ(reloads.Reload().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(reloads.Reload({}).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(reloads.config().datasets(0).name(), "a");
 }
 
@@ -122,7 +122,7 @@ TEST_F(ReloadsTest, WhatNeedsARestartRefusesAllOfIt) {
   next_->mutable_server()->set_socket("/run/other.sock");
   Reloads reloads = Make();
 
-  EXPECT_THAT(std::string(reloads.Reload().status().message()),
+  EXPECT_THAT(std::string(reloads.Reload({}).status().message()),
               HasSubstr("cannot change while the daemon runs"));
   EXPECT_THAT(applied_, IsEmpty());
 }
@@ -155,7 +155,7 @@ TEST_F(ReloadsTest, APrivateDaemonHasNothingToReadAgain) {
   Reloads reloads({.config = {}, .read = nullptr, .check = nullptr, .apply = nullptr});
 
   EXPECT_FALSE(reloads.can_reload());
-  EXPECT_EQ(reloads.Reload().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(reloads.Reload({}).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ ALERTS = SOURCE / "deploy/grafana/alerts.yml"
 DASHBOARD = SOURCE / "deploy/grafana/penstock.json"
 HEALTHY = pathlib.Path(__file__).with_name("alerts_test.yml")
 PROMTOOL = shutil.which("promtool")
+RUNBOOKS = SOURCE / "deploy/runbooks"
+GROUPS = {"penstock_slo", "penstock_slo_measures"}  # of rules
 NODE = 'job="penstock", instance="node7"'
 
 # For each alert: the series that make it fire, the time at which it fires, a part of its summary,
@@ -59,13 +61,30 @@ FIRE = {
     "PenstockGpuMemoryFull": ({'penstock_gpu_slab_bytes{gpu="GPU-1"}': "99x30",
                                'penstock_gpu_slab_max_bytes{gpu="GPU-1"}': "100x30"}, "11m", "raise gpu.max",
                               {"gpu": "GPU-1"}),
+    "PenstockLogLinesLost": ({"penstock_log_lines_lost_total": "0 3x20"}, "5m", "systemd-journald", {}),
+    "PenstockBatchWaitFastBurn": ({'penstock_trainer_wait_seconds_bucket{dataset="flowers", le="0.25"}': "0+48x70",
+                                   'penstock_trainer_wait_seconds_count{dataset="flowers"}': "0+60x70"}, "65m",
+                                  "20% of the batches of flowers", {"dataset": "flowers"}),
+    "PenstockBatchWaitSlowBurn": ({'penstock_trainer_wait_seconds_bucket{dataset="flowers", le="0.25"}': "0+54x400",
+                                   'penstock_trainer_wait_seconds_count{dataset="flowers"}': "0+60x400"}, "365m",
+                                  "10% of the batches of flowers", {"dataset": "flowers"}),
+    "PenstockStarvedFastBurn": ({'penstock_session_starved_seconds_total{dataset="flowers"}': "0+48x70",
+                                 'penstock_session_open_seconds_total{dataset="flowers"}': "0+60x70"}, "65m",
+                                "slept 80% of their time", {"dataset": "flowers"}),
+    "PenstockStarvedSlowBurn": ({'penstock_session_starved_seconds_total{dataset="flowers"}': "0+24x400",
+                                 'penstock_session_open_seconds_total{dataset="flowers"}': "0+60x400"}, "365m",
+                                "slept 40% of their time", {"dataset": "flowers"}),
     "PenstockMetricsRefused": ({'penstock_scrapes_failed_total{reason="dropped"}': "0+600x30"}, "11m",
                                "10 connections a second", {"reason": "dropped"}),
 }
 
 
-def rules():
+def all_rules():
     return [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
+
+
+def rules():
+    return [rule for rule in all_rules() if "alert" in rule]
 
 
 def with_node(series):
@@ -86,8 +105,30 @@ class GrafanaTest(unittest.TestCase):
             self.assertRegex(rule["annotations"]["summary"], r"look at|`|raise|give|bind", rule["alert"])
             self.assertTrue(rule["annotations"]["description"].endswith("."), rule["alert"])
 
+    def test_every_alert_leads_to_its_page_and_every_page_to_an_alert(self):
+        listed = (RUNBOOKS / "README.md").read_text()
+        for rule in rules():
+            url = rule["annotations"]["runbook_url"]
+            self.assertEqual(url, f"file:///usr/share/doc/penstock/runbooks/{rule['alert']}.md")
+            page = (RUNBOOKS / f"{rule['alert']}.md").read_text()
+            self.assertTrue(page.startswith(f"# {rule['alert']}\n"))
+            for part in ("**What it means.**", "**What it does.**", "## Look", "## Act"):
+                self.assertIn(part, page, rule["alert"])
+            self.assertIn(f"]({rule['alert']}.md)", listed)
+        self.assertEqual({page.stem for page in RUNBOOKS.glob("*.md")} - {"README"},
+                         {rule["alert"] for rule in rules()})
+
+    def test_each_objective_burns_in_a_long_and_a_short_window(self):
+        recorded = {rule["record"] for rule in all_rules() if "record" in rule}
+        burning = [rule for rule in rules() if rule["alert"].endswith("Burn")]
+        self.assertEqual(len(burning), 4)
+        for rule in burning:
+            used = re.findall(r"penstock:\w+:ratio_rate\w+", rule["expr"])
+            self.assertEqual(len(set(used)), 2, rule["alert"])
+            self.assertLessEqual(set(used), recorded)
+
     def test_every_command_and_key_that_is_named_exists(self):
-        text = ALERTS.read_text() + DASHBOARD.read_text()
+        text = ALERTS.read_text() + DASHBOARD.read_text() + "".join(p.read_text() for p in RUNBOOKS.glob("*.md"))
         commands = (SOURCE / "client/ctl/command_table.cc").read_text()
         for command in re.findall(r"penstockctl ([a-z]+(?: list| clear)?)", text):
             self.assertIn(f'{{"{command}",', commands, command)
@@ -96,10 +137,11 @@ class GrafanaTest(unittest.TestCase):
             self.assertRegex(example, rf"(?ms)^{section}:.*^  {key}:", f"{section}.{key}")
 
     def test_every_metric_that_is_named_is_one_of_the_daemons(self):
-        code = (SOURCE / "server/status/metrics.cc").read_text()
-        named = set(re.findall(r"\b(?:penstock|process)_[a-z_]+\b", DASHBOARD.read_text() + ALERTS.read_text()))
+        code = "".join(p.read_text() for p in (SOURCE / "server/status").glob("*.cc"))
+        text = "".join(p.read_text() for p in (DASHBOARD, ALERTS, *RUNBOOKS.glob("*.md")))
+        named = set(re.findall(r"\b(?:penstock|process)_[a-z_]+\b", text)) - GROUPS
         for name in named:
-            short = name.removeprefix("penstock_")
+            short = re.sub("_seconds_(bucket|count|sum)$", "_seconds", name.removeprefix("penstock_"))
             self.assertIn(f'"{short}"', code, name)
         self.assertGreater(len(named), 35)
 
@@ -122,7 +164,7 @@ class PromtoolTest(unittest.TestCase):
     def test_the_rules_are_valid(self):
         code, output = promtool("check", "rules", str(ALERTS))
         self.assertEqual(code, 0, output)
-        self.assertIn(f"{len(rules())} rules found", output)
+        self.assertIn(f"{len(all_rules())} rules found", output)
 
     def run_tests(self, text):
         with tempfile.TemporaryDirectory() as folder:

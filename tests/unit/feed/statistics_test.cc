@@ -26,6 +26,11 @@ class StatisticsTest : public SessionRig {
     return statistics_.LookAround(sessions_, workers_, hosts_, now_ += later);
   }
 
+  void BatchIsFull(uint64_t id, uint64_t sequence) {
+    statistics_.SlotFull(*sessions_.Find(id), {.session = SessionId(id), .sequence = sequence},
+                         now_);
+  }
+
   pyworkers::Hosts hosts_{{}, seconds(1)};
   workers::Supervisor workers_{{.count = 0}};
   const std::shared_ptr<Feed> feed_ = MakeFeed();
@@ -85,6 +90,37 @@ TEST_F(StatisticsTest, SessionsThatSleepWithoutABatchStarve) {
   EXPECT_NEAR(feed_->flow.occupancy.mean(), 0.5, 1e-9);
   EXPECT_EQ(figures.workers, 4u);
   EXPECT_FALSE(figures.has_data) << "no batch was waited for";
+}
+
+TEST_F(StatisticsTest, ATrainersWaitBeginsWithTheFirstLookThatSeesItAsleep) {
+  FlowTotals totals;
+  feed_->flow = FeedFlow(&totals);
+  const uint64_t id = Open(kPeer, feed_);
+  Look({});
+  delivery(id).waiting = {.ready = 0, .asleep = true};
+  for (int i = 0; i < 3; ++i) Look(milliseconds(100));
+
+  BatchIsFull(id, 1);  // wakes it
+  BatchIsFull(id, 2);
+
+  EXPECT_EQ(totals.times.trainer.sum(), milliseconds(200));
+  EXPECT_EQ(totals.times.trainer.buckets()[0], 1u);
+}
+
+TEST_F(StatisticsTest, ATrainerThatIsAwakeAgainDoesNotWait) {
+  FlowTotals totals;
+  feed_->flow = FeedFlow(&totals);
+  const uint64_t id = Open(kPeer, feed_);
+  Look({});
+  delivery(id).waiting = {.ready = 0, .asleep = true};
+  Look(milliseconds(100));
+  Look(milliseconds(100));
+  delivery(id).waiting = {.ready = 1, .asleep = false};
+
+  BatchIsFull(id, 1);
+
+  EXPECT_EQ(totals.times.trainer.sum(), base::Duration::zero());
+  EXPECT_EQ(totals.times.trainer.buckets()[0], 1u);
 }
 
 TEST_F(StatisticsTest, ASessionThatEndedIsNotLookedAt) {

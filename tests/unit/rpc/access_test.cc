@@ -150,5 +150,27 @@ TEST(AuditTest, WhatIsNoRefusalIsNotCountedAsOne) {
             Refusal::kNotInGroup);
 }
 
+TEST(AuditTest, EveryOtherErrorIsARefusalWithAReason) {
+  const AccessRule* open = FindRule("penstock.v1.FeedService.OpenSession");
+
+  EXPECT_EQ(Audit::ToRefusal(absl::NotFoundError(""), open), Refusal::kNotFound);
+  EXPECT_EQ(Audit::ToRefusal(absl::InvalidArgumentError(""), open), Refusal::kBadRequest);
+  EXPECT_EQ(Audit::ToRefusal(absl::UnavailableError("it drains"), open), Refusal::kNotNow);
+  EXPECT_EQ(Audit::ToRefusal(absl::FailedPreconditionError(""), open), Refusal::kNotNow);
+  EXPECT_EQ(Audit::ToRefusal(absl::DataLossError(""), open), Refusal::kFailed);
+  EXPECT_EQ(Audit::ToRefusal(absl::InternalError(""), open), Refusal::kFailed);
+}
+
+TEST(AuditTest, AnOperatorsActionThatIsRefusedIsCountedAsBoth) {
+  Audit audit;
+
+  audit.Act({}, "penstock.v1.AdminService.Reload", {"what", ""}, absl::FailedPreconditionError(""));
+  audit.Act({}, "penstock.v1.AdminService.Reload", {"what", ""}, absl::OkStatus());
+
+  EXPECT_THAT(audit.counts().refused,
+              ::testing::ElementsAre(Pair(Pair("AdminService.Reload", "not_now"), 1)));
+  EXPECT_THAT(audit.counts().acted, ::testing::ElementsAre(Pair("AdminService.Reload", 2)));
+}
+
 }  // namespace
 }  // namespace penstock::rpc

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 namespace penstock::status {
 namespace {
@@ -10,6 +11,20 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+std::string Unpack(const std::string& packed) {
+  std::string text(1 << 20, '\0');
+  z_stream stream = {};
+  EXPECT_EQ(::inflateInit2(&stream, 15 + 16), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  EXPECT_EQ(::inflate(&stream, Z_FINISH), Z_STREAM_END);
+  text.resize(stream.total_out);
+  ::inflateEnd(&stream);
+  return text;
+}
 
 // The test decides how the runner answers.
 class CollectorTest : public ::testing::Test {
@@ -121,6 +136,20 @@ TEST_F(CollectorTest, AnOldPageIsMadeAnew) {
   feeds_ = 4;
 
   EXPECT_THAT(*collector->Page({}), HasSubstr("penstock_feeds 4\n"));
+}
+
+TEST_F(CollectorTest, FormsOfOnePageHaveTheSameFiguresAndCostOneQuestion) {
+  const auto collector = Make(milliseconds(30), seconds(60));
+
+  const std::string plain = *collector->Page({});
+  const std::string open = *collector->Page({}, {.open_metrics = true});
+  const std::string packed = *collector->Page({}, {.gzip = true});
+
+  EXPECT_EQ(asked_, 1);
+  EXPECT_THAT(open, ::testing::EndsWith("# EOF\n"));
+  EXPECT_EQ(Unpack(packed), plain);
+  EXPECT_LT(packed.size(), plain.size() / 2);
+  EXPECT_EQ(collector->Page({}, {.gzip = true}), collector->Page({}, {.gzip = true}));
 }
 
 }  // namespace

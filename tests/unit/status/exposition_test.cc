@@ -26,6 +26,23 @@ TEST(ExpositionTest, HelpsAreEscapedButTheirQuotesStay) {
             "# HELP x a\"b\\\\c\\nd\n# TYPE x gauge\nx 1\n");
 }
 
+TEST(OpenMetricsTest, FamiliesOfCountersHaveNoSuffixAndTheEndIsMarked) {
+  EXPECT_EQ(
+      Format({{"x_total", "a \"b\"", MetricType::kCounter, {{{}, 1}}}}, TextFormat::kOpenMetrics),
+      "# HELP x a \\\"b\\\"\n# TYPE x counter\nx_total 1\n# EOF\n");
+}
+
+TEST(OpenMetricsTest, OnlyOpenMetricsShowsExemplars) {
+  Sample bucket = {{{"le", "1.0"}}, 3, "_bucket"};
+  bucket.exemplar = {.labels = {{"session", "7"}, {"trace_id", "4bf9"}}, .value = 0.25};
+  const std::vector<Family> families = {{"x", "h", MetricType::kHistogram, {bucket}}};
+
+  EXPECT_EQ(Format(families, TextFormat::kOpenMetrics),
+            "# HELP x h\n# TYPE x histogram\nx_bucket{le=\"1.0\"} 3 # "
+            "{session=\"7\",trace_id=\"4bf9\"} 0.25\n# EOF\n");
+  EXPECT_EQ(Format(families), "# HELP x h\n# TYPE x histogram\nx_bucket{le=\"1.0\"} 3\n");
+}
+
 TEST(ExpositionTest, WhatIsNotUtf8IsWrittenAsQuestionMarks) {
   EXPECT_EQ(OneGauge({{"l", "\xff"}}, 1), "x{l=\"?\"} 1\n");
   EXPECT_EQ(OneGauge({{"l", "a\xc3"}}, 1), "x{l=\"a?\"} 1\n");               // cut off

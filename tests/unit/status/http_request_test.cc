@@ -7,6 +7,7 @@ namespace penstock::status {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr size_t kLimit = 200;
 
@@ -54,6 +55,49 @@ TEST(HttpRequestTest, ThePageIsAskedForInBothVersionsWithQueriesAndByHead) {
   EXPECT_EQ(VerdictOn("GET /metrics?a=b HTTP/1.1\r\nAccept: */*\r\n\r\n"), HttpVerdict::kPage);
   EXPECT_FALSE(Judge("GET /metrics HTTP/1.1\r\n\r\n", kLimit).head_only);
   EXPECT_TRUE(Judge("HEAD /metrics HTTP/1.1\r\n\r\n", kLimit).head_only);
+}
+
+// Prometheus 2.42's own.
+constexpr char kPrometheus[] =
+    "GET /metrics HTTP/1.1\r\nHost: a\r\nUser-Agent: Prometheus/2.42.0\r\n"
+    "Accept: application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+    "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n"
+    "Accept-Encoding: gzip\r\n\r\n";
+
+TEST(FindFormTest, PrometheusAsksForOpenMetricsAndGzip) {
+  EXPECT_EQ(Judge(kPrometheus, 4096).form, (PageForm{.open_metrics = true, .gzip = true}));
+}
+
+TEST(FindFormTest, WhoNamesNothingGetsPlainText) {
+  for (const char* head : {"", "Accept: */*\r\n", "Accept: text/html, */*;q=0.8\r\n",
+                           "Accept-Encoding: br, identity\r\n", "Accept-Encoding: *\r\n"})
+    EXPECT_EQ(FindForm(head), PageForm{}) << head;
+}
+
+TEST(FindFormTest, QualitiesDecide) {
+  const auto accepts = [](const std::string& value) {
+    return FindForm("ACCEPT: " + value + "\r\n").open_metrics;
+  };
+  EXPECT_TRUE(accepts("application/openmetrics-text"));
+  EXPECT_TRUE(accepts("text/plain;q=0.5, Application/OpenMetrics-Text;q=0.6"));
+  EXPECT_FALSE(accepts("text/plain, application/openmetrics-text;q=0.6"));
+  EXPECT_FALSE(accepts("application/openmetrics-text;q=0"));
+  EXPECT_FALSE(accepts("application/openmetrics-text;q=nonsense"));
+  EXPECT_FALSE(accepts("application/openmetrics-textual"));
+  EXPECT_FALSE(FindForm("Accept-Encoding: gzip;q=0\r\n").gzip);
+  EXPECT_TRUE(FindForm("accept-encoding: deflate, gzip;q=0.1\r\n").gzip);
+}
+
+TEST(HttpRequestTest, AnAnswerNamesItsForm) {
+  const std::string head =
+      ResponseHead(HttpVerdict::kPage, 17, {.open_metrics = true, .gzip = true});
+
+  EXPECT_THAT(head, HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0; "
+                              "charset=utf-8\r\n"));
+  EXPECT_THAT(head, HasSubstr("Content-Encoding: gzip\r\n"));
+  EXPECT_THAT(head, HasSubstr("Vary: Accept, Accept-Encoding\r\n"));
+  EXPECT_THAT(ResponseHead(HttpVerdict::kNotFound, 1, {.open_metrics = true, .gzip = true}),
+              ::testing::AllOf(HasSubstr("text/plain; charset"), Not(HasSubstr("gzip"))));
 }
 
 TEST(HttpRequestTest, AnswersSayTypeLengthAndThatTheyAreTheLast) {

@@ -267,5 +267,62 @@ TEST(MetricsTest, HowScrapingGoesIsSaid) {
   EXPECT_THAT(text, HasSubstr("penstock_scrapes_failed_total{reason=\"dropped\"} 3\n"));
 }
 
+// ---- Distributions of times ----
+
+TimesFacts SomeTimes() {
+  return {.limits = {0.25, 1},
+          .buckets = {{.count = 7}, {.count = 2, .example = {{7, "4bf9", 0.5}}}, {.count = 1}},
+          .sum_seconds = 4.5};
+}
+
+TEST(TimesTest, BucketsAddUpAndTheirLimitsAreFloatingPointNumbers) {
+  Snapshot snapshot = Everything();
+  snapshot.counts["flowers"].times[5] = SomeTimes();
+
+  const std::string text = TextOf(snapshot);
+
+  for (const char* line : {"_bucket{dataset=\"flowers\",le=\"0.25\"} 7\n",
+                           "_bucket{dataset=\"flowers\",le=\"1.0\"} 9\n",
+                           "_bucket{dataset=\"flowers\",le=\"+Inf\"} 10\n",
+                           "_sum{dataset=\"flowers\"} 4.5\n", "_count{dataset=\"flowers\"} 10\n"})
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("penstock_trainer_wait_seconds", line)));
+}
+
+TEST(TimesTest, AnExemplarNamesTheSessionAndItsTrace) {
+  Snapshot snapshot = Everything();
+  snapshot.counts["flowers"].times[5] = SomeTimes();
+
+  const std::string text = Format(Metrics({}, &snapshot, {}), TextFormat::kOpenMetrics);
+
+  EXPECT_THAT(text, HasSubstr("le=\"1.0\"} 9 # {session=\"7\",trace_id=\"4bf9\"} 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("le=\"0.25\"} 7\n"));
+}
+
+TEST(TimesTest, WhatWasNeverObservedHasNoSeries) {
+  Snapshot snapshot = Everything();
+  snapshot.counts["flowers"].times[5] = {.limits = {1}, .buckets = {{}, {}}};
+
+  EXPECT_EQ(SeriesOf("penstock_trainer_wait_seconds", snapshot), 0u);
+  EXPECT_EQ(SeriesOf("penstock_batch_copy_seconds", snapshot), 0u);
+}
+
+TEST(MetricsTest, CountersHaveTheSuffixThatOpenMetricsWants) {
+  Snapshot snapshot = Everything();
+  for (const Family& family : Metrics(SomeFacts(), &snapshot, {})) {
+    if (family.type == MetricType::kCounter) {
+      EXPECT_TRUE(absl::EndsWith(family.name, "_total")) << family.name;
+    }
+  }
+}
+
+TEST(MetricsTest, PythonProcessesWithoutATokenAreRefusals) {
+  Snapshot snapshot;
+  snapshot.python.refused = 3;
+
+  EXPECT_THAT(
+      TextOf(snapshot),
+      HasSubstr("penstock_refusals_total{method=\"python_host\",reason=\"no_ticket\"} 3\n"));
+}
+
 }  // namespace
 }  // namespace penstock::status

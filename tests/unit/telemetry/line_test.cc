@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace penstock::telemetry {
@@ -30,32 +33,28 @@ TEST(FormatValueTest, PlainWordsPathsAndUtf8StayAsTheyAre) {
 TEST(FormatEventTest, FieldsKeepTheirOrder) {
   const std::vector<LogField> fields = {{"session", 7}, {"path", "/a b"}};
 
-  EXPECT_EQ(FormatEvent("opened", fields, 0), R"(event=opened session=7 path="/a b")");
+  EXPECT_EQ(FormatEvent("opened", fields), R"(event=opened session=7 path="/a b")");
 }
 
 TEST(FormatEventTest, NumbersTextsAndTruthsAreTakenAsTheyAre) {
   const std::vector<LogField> fields = {
       {"count", uint64_t{18446744073709551615u}}, {"delta", -1}, {"rate", 0.5}, {"on", true}};
 
-  EXPECT_EQ(FormatEvent("e", fields, 0),
+  EXPECT_EQ(FormatEvent("e", fields),
             "event=e count=18446744073709551615 delta=-1 rate=0.5 on=true");
-}
-
-TEST(FormatEventTest, WhatWasLeftOutStandsAtTheEnd) {
-  EXPECT_EQ(FormatEvent("e", std::vector<LogField>{{"a", 1}}, 12), "event=e a=1 suppressed=12");
 }
 
 TEST(FormatJsonEventTest, WhateverAValueHoldsTheLineIsJson) {
   const std::vector<LogField> fields = {
       {"path", "/a \"b\"\\\n\x01"}, {"bad", "x\xff\xc3"}, {"n", 7}};
 
-  EXPECT_EQ(FormatJsonEvent("opened", fields, 0),
-            R"("event":"opened","path":"/a \"b\"\\\u000a\u0001","bad":"x\ufffd\ufffd","n":"7")");
+  EXPECT_EQ(FormatJsonEvent("opened", fields),
+            R"("event":"opened","path":"/a \"b\"\\\u000a\u0001","bad":"x\ufffd\ufffd","n":7)");
 }
 
 TEST(FormatJsonEventTest, CharactersOfEveryLengthStayAndWhatIsOverlongOrNoneDoesNot) {
   const auto value = [](absl::string_view text) {
-    return FormatJsonEvent("e", std::vector<LogField>{{"v", text}}, 0).substr(16);
+    return FormatJsonEvent("e", std::vector<LogField>{{"v", text}}).substr(16);
   };
 
   EXPECT_EQ(value("aé€😀"), R"("aé€😀")");
@@ -64,8 +63,58 @@ TEST(FormatJsonEventTest, CharactersOfEveryLengthStayAndWhatIsOverlongOrNoneDoes
     EXPECT_EQ(value(none).find("\\ufffd"), 1u);
 }
 
-TEST(FormatJsonEventTest, WhatWasLeftOutStandsAtTheEnd) {
-  EXPECT_EQ(FormatJsonEvent("e", {}, 12), R"("event":"e","suppressed":"12")");
+TEST(FormatJsonEventTest, NumbersAndTruthsHaveTheirJsonTypes) {
+  const std::vector<LogField> fields = {{"count", uint64_t{18446744073709551615u}},
+                                        {"delta", -1},
+                                        {"rate", 0.5},
+                                        {"on", true},
+                                        {"off", false},
+                                        {"digits", "12"}};
+
+  EXPECT_EQ(FormatJsonEvent("e", fields),
+            R"("event":"e","count":18446744073709551615,"delta":-1,"rate":0.5,"on":true,)"
+            R"("off":false,"digits":"12")");
+}
+
+TEST(FormatJsonEventTest, WhatIsNoJsonNumberIsAString) {
+  const std::vector<LogField> fields = {{"a", std::numeric_limits<double>::infinity()},
+                                        {"b", std::numeric_limits<double>::quiet_NaN()}};
+
+  EXPECT_EQ(FormatJsonEvent("e", fields), R"("event":"e","a":"inf","b":"nan")");
+}
+
+TEST(BoundedTest, WhatFitsStaysAsItIs) {
+  const std::vector<LogField> fields = {{"a", std::string(kMaxEventBytes - 1, 'x')}, {"b", 7}};
+
+  const std::vector<LogField> bounded = Bounded(fields);
+
+  EXPECT_EQ(bounded[0].value, fields[0].value);
+  EXPECT_EQ(bounded[1].value, "7");
+}
+
+TEST(BoundedTest, AValueThatIsTooLongSaysHowMuchIsMissing) {
+  const std::vector<LogField> fields = {{"a", std::string(kMaxEventBytes + 100, 'x')}, {"b", "yz"}};
+
+  const std::vector<LogField> bounded = Bounded(fields);
+
+  EXPECT_EQ(bounded[0].value, std::string(kMaxEventBytes, 'x') + "… [100 bytes left out]");
+  EXPECT_EQ(bounded[1].value, "… [2 bytes left out]");
+}
+
+TEST(BoundedTest, NoCharacterIsCutInHalf) {
+  const std::vector<LogField> fields = {{"a", std::string(kMaxEventBytes - 1, 'x') + "é"}};
+
+  EXPECT_EQ(Bounded(fields)[0].value,
+            std::string(kMaxEventBytes - 1, 'x') + "… [2 bytes left out]");
+}
+
+TEST(BoundedTest, ANumberThatIsCutIsNoNumberAnyMore) {
+  const std::vector<LogField> fields = {{"a", std::string(kMaxEventBytes - 1, 'x')}, {"b", 77}};
+
+  const std::vector<LogField> bounded = Bounded(fields);
+
+  EXPECT_EQ(FormatJsonEvent("e", std::span(bounded).subspan(1)),
+            R"("event":"e","b":"7… [1 bytes left out]")");
 }
 
 }  // namespace

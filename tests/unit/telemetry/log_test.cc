@@ -15,7 +15,10 @@ using testing::MatchesRegex;
 class LogTest : public testing::Test {
  protected:
   void SetUp() override { testing::internal::CaptureStderr(); }
-  void TearDown() override { SetLevel(Level::kInfo); }
+  void TearDown() override {
+    SetLevel(Level::kInfo);
+    SetFormat(Format::kText);
+  }
   std::string Written() { return testing::internal::GetCapturedStderr(); }
 };
 
@@ -50,6 +53,21 @@ TEST_F(LogTest, AnEventIsOneLineWithTimeLevelNameAndFields) {
               MatchesRegex("time=[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+\\.[0-9][0-9][0-9]Z "
                            "level=warning event=worker_exited pid=4711 "
                            "reason=\"out of.nmemory\"\n"));
+}
+
+TEST_F(LogTest, WhatWasSuppressedStandsAtTheEnd) {
+  Log(Level::kInfo, "e", {{"a", 1}}, 12);
+
+  EXPECT_THAT(Written(), HasSubstr("event=e a=1 suppressed=12\n"));
+}
+
+TEST_F(LogTest, AJsonLineIsOneObjectWithTypedValues) {
+  SetFormat(Format::kJson);
+  Log(Level::kWarning, "e", {{"a", 1}, {"b", "x"}}, 12);
+
+  EXPECT_THAT(Written(),
+              MatchesRegex("{\"time\":\"[-0-9T:.]+Z\",\"level\":\"warning\",\"event\":\"e\","
+                           "\"a\":1,\"b\":\"x\",\"suppressed\":12}\n"));
 }
 
 TEST_F(LogTest, BracesInAMessageAreNoFormatString) {

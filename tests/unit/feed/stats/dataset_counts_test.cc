@@ -58,10 +58,10 @@ TEST(DatasetCountsTest, WhatAFeedSumsUpStaysWhenTheFeedGoes) {
   DatasetCounts counts;
   {
     FeedFlow first(counts.FlowOf("flowers"));
-    first.Waited(std::chrono::seconds(2));
+    first.Waited(std::chrono::seconds(2), {});
   }
   FeedFlow second(counts.FlowOf("flowers"));
-  second.Waited(std::chrono::seconds(3));
+  second.Waited(std::chrono::seconds(3), {});
 
   EXPECT_EQ(counts.all().at("flowers").flow.stages.waits, 2u);
   EXPECT_EQ(counts.all().at("flowers").flow.stages.consumer, std::chrono::seconds(5));

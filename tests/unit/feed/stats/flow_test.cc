@@ -135,7 +135,7 @@ TEST(FeedFlowTest, WhatItSumsUpItsDatasetsTotalsGetToo) {
     flow->Ended(Row(0, 10, 2, 5));
     flow->Full(kFill);
     flow->Copied(milliseconds(7));
-    flow->Waited(milliseconds(9));
+    flow->Waited(milliseconds(9), {});
   }
 
   EXPECT_EQ(one.sums().queue, milliseconds(3));
@@ -200,7 +200,7 @@ TEST(SessionFlowTest, OnTheHostABatchIsReadyOnceItIsFull) {
 
 TEST(SessionFlowTest, ForAGpuABatchIsCopiedFirst) {
   FeedFlow feed;
-  SessionFlow session(SessionFlow::BatchMemory::kDevice);
+  SessionFlow session(SessionFlow::BatchMemory::kDevice, {});
   session.Full(Full(1, 0));
   session.Full(Full(2, 1));
 
@@ -231,6 +231,40 @@ TEST(SessionFlowTest, ABatchTellsItsStoryWhenItIsReleasedInWhateverOrder) {
   EXPECT_EQ(story->taken, At(1));
   EXPECT_EQ(story->released, At(5));
   EXPECT_EQ(session.batches().size(), 1u);
+}
+
+// ---- Distributions. ----
+
+TEST(FlowTimesTest, EachStageCountsInItsOwnDistribution) {
+  FlowTotals totals;
+  FeedFlow feed(&totals);
+  SessionFlow session(SessionFlow::BatchMemory::kDevice, {.session = 7, .trace_id = "4bf9"});
+
+  feed.Ended(Row(0, 30, 3, 20));
+  feed.HandedOver(milliseconds(4));
+  session.Full(Full(1, 100));
+  session.Ready(1, At(108), feed);
+  session.Taken(1, At(150), feed);
+
+  EXPECT_EQ(totals.times.read.sum(), milliseconds(3));
+  EXPECT_EQ(totals.times.decode.sum(), milliseconds(20));
+  EXPECT_EQ(totals.times.hand_over.sum(), milliseconds(4));
+  EXPECT_EQ(totals.times.copy.sum(), milliseconds(8));
+  EXPECT_EQ(totals.times.ready.sum(), milliseconds(42));
+  EXPECT_EQ(totals.times.ready.exemplars()[7].session, 7u);
+  EXPECT_EQ(totals.times.ready.exemplars()[7].trace_id, "4bf9");
+}
+
+TEST(FlowTimesTest, RowsOfARunCountWithTheirMean) {
+  FlowTotals totals;
+  FeedFlow feed(&totals);
+  RowsEnded run = Row(0, 30, 20, 10);
+  run.rows = 10;
+
+  feed.Ended(run);
+
+  EXPECT_EQ(totals.times.read.buckets()[3], 10u);  // 2 ms each
+  EXPECT_EQ(totals.times.decode.buckets()[2], 10u);
 }
 
 // ---- Recent. ----

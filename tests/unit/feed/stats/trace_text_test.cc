@@ -110,6 +110,18 @@ TEST(TraceTextTest, NamesThatAreNoPlainTextAreStillADocument) {
   EXPECT_EQ(written.Events("X", "sample").size(), 2u);
 }
 
+TEST(TraceTextTest, ASessionNamesTheDistributedTraceInWhichItWasOpened) {
+  Trace trace = OneBatch();
+  trace.contexts[5] = "trace_id=4bf9 parent_id=00f0";
+
+  const Written written(std::move(trace));
+
+  const std::vector<Struct> labels = written.Events("M", "process_labels");
+  ASSERT_EQ(labels.size(), 1u);
+  EXPECT_EQ(Number(labels[0], "pid"), 100'005);
+  EXPECT_EQ(Argument(labels[0], "labels"), "trace_id=4bf9 parent_id=00f0");
+}
+
 TEST(TraceTextTest, WhatDoesNotFitIsCountedAndSaid) {
   TraceLog log(kTraceStart, 2);
   for (uint64_t sample = 0; sample < 5; ++sample) log.Add(TracedRow(sample, 0));
