@@ -9,8 +9,6 @@
 namespace penstock::status {
 namespace {
 
-constexpr absl::string_view kPath = "/metrics";
-
 bool IsToken(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return absl::ascii_isalnum(c) ||
@@ -20,11 +18,6 @@ bool IsToken(absl::string_view text) {
 
 bool IsTarget(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isgraph);
-}
-
-bool IsPage(absl::string_view target) {
-  const absl::string_view path = target.substr(0, target.find('?'));
-  return path == kPath;
 }
 
 // "GET /metrics HTTP/1.1"
@@ -39,7 +32,7 @@ HttpRequest JudgeLine(absl::string_view line) {
     return {HttpVerdict::kBadRequest};
   const bool head_only = method == "HEAD";
   if (method != "GET" && !head_only) return {HttpVerdict::kNotAllowed};
-  return {IsPage(target) ? HttpVerdict::kPage : HttpVerdict::kNotFound, head_only};
+  return {HttpVerdict::kPage, head_only, std::string(target.substr(0, target.find('?')))};
 }
 
 bool HasEnd(absl::string_view received) {
@@ -77,22 +70,20 @@ HttpRequest Judge(absl::string_view received, size_t limit) {
   return {received.size() >= limit ? HttpVerdict::kTooLong : HttpVerdict::kIncomplete};
 }
 
-std::string ResponseHead(HttpVerdict verdict, size_t body_bytes) {
-  const bool page = verdict == HttpVerdict::kPage;
-  return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: text/plain; ",
-                      page ? "version=0.0.4; " : "",
-                      "charset=utf-8\r\nContent-Length: ", body_bytes,
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes, const HttpContent& content) {
+  return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: ", content.type,
+                      "\r\nContent-Length: ", body_bytes,
                       verdict == HttpVerdict::kNotAllowed ? "\r\nAllow: GET, HEAD" : "",
-                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: "
-                      "nosniff\r\nConnection: close\r\n\r\n");
+                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n",
+                      content.headers, "Connection: close\r\n\r\n");
 }
 
 absl::string_view Explanation(HttpVerdict verdict) {
   switch (verdict) {
     case HttpVerdict::kNotFound:
-      return "There is only /metrics here.\n";
+      return "There is no such page here; /metrics has the metrics.\n";
     case HttpVerdict::kNotAllowed:
-      return "/metrics is only read: use GET.\n";
+      return "Pages here are only read: use GET.\n";
     case HttpVerdict::kTooLong:
       return "The request's head is too long.\n";
     default:

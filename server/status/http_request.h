@@ -1,5 +1,5 @@
-// The part of HTTP/1 (RFC 9112) that a scrape needs: whether a request is complete, and what it
-// asks for. Pure; input from untrusted peers.
+// The part of HTTP/1 (RFC 9112) that scrapers and browsers need: whether a request is complete, and
+// which path it asks for. Pure; input from untrusted peers.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace penstock::status {
 
 enum class HttpVerdict {
   kIncomplete,  // incomplete; more may come
-  kPage,        // GET or HEAD of the page
-  kNotFound,    // of another path
+  kPage,        // GET or HEAD of a path
+  kNotFound,    // … that the server does not have
   kNotAllowed,  // any other method
   kBadRequest,  // not HTTP/1
   kTooLong,     // the head exceeds the limit
@@ -20,16 +20,23 @@ enum class HttpVerdict {
 struct HttpRequest {
   HttpVerdict verdict = HttpVerdict::kIncomplete;
   bool head_only = false;  // HEAD
+  std::string path = {};   // kPage: without its query
 };
 
 // Judges the bytes received so far of a head of at most `limit` bytes. The first line alone decides
 // whether it is a request.
 HttpRequest Judge(absl::string_view received, size_t limit);
 
-// The head of a response with a body of `body_bytes`; the connection ends after it.
-std::string ResponseHead(HttpVerdict verdict, size_t body_bytes);
+// How a body is described. `headers`: further lines, each with its line break.
+struct HttpContent {
+  std::string type = "text/plain; charset=utf-8";
+  std::string headers = {};
+};
 
-// The body of a response other than the page: one line that says what to do.
+// The head of a response with a body of `body_bytes`; the connection ends after it.
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes, const HttpContent& content = {});
+
+// The body of a response other than a page: one line that says what to do.
 absl::string_view Explanation(HttpVerdict verdict);
 
 }  // namespace penstock::status
