@@ -1,7 +1,7 @@
 
 // ---- The last hour: four curves over one axis of time ----
 
-const HOUR = 3600e3;
+const MINUTE = 60e3, HOUR = 60 * MINUTE;
 const CURVES = [
   {title: "Samples a second", list: "samples_per_second", text: rate},
   {title: "Trainers waiting", list: "starved", text: percent, most: 1, look: "wait"},
@@ -36,6 +36,7 @@ class Hour {
   // `now`: the daemon's clock.
   draw(now) {
     this.now = now;
+    this.span = Math.min(HOUR, Math.max(5 * MINUTE, 1.02 * (now - this.started)));  // a young daemon's is shorter
     const width = Math.max(280, Math.round(this.place.clientWidth));
     const wide = width >= 620, left = wide ? 168 : 0, right = wide ? 44 : 0;
     const high = wide ? 56 : 60, gap = wide ? 18 : 34, above = wide ? 6 : 24;
@@ -54,13 +55,13 @@ class Hour {
   words() {
     const shown = this.shown(), words = [];
     if (this.started > this.now - HOUR)
-      words.push(`The daemon started at ${clock(this.started, true)}; it keeps no history across a restart.`);
+      words.push(`Since ${clock(this.started, true)}, when the daemon started; it keeps no history across a restart.`);
     if (shown.some((record) => record.stalls > 0)) words.push("Red: a source was stalled.");
     if (shown.some((record) => record.draining)) words.push("Grey: draining.");
     return words.join(" ");
   }
-  x(time) { return this.area.left + this.area.width * (1 - (this.now - time) / HOUR); }
-  shown() { return this.records.filter((record) => record.time > this.now - HOUR); }
+  x(time) { return this.area.left + this.area.width * (1 - (this.now - time) / this.span); }
+  shown() { return this.records.filter((record) => record.time > this.now - this.span); }
   bands(svg, top, bottom) {
     const {left} = this.area, start = Math.min(this.x(this.now), this.x(this.started));
     if (start > left) put(svg, "rect", {class: "before", x: left, y: top, width: start - left, height: bottom - top});
@@ -101,8 +102,8 @@ class Hour {
     return parts;
   }
   times(svg, bottom, wide) {
-    const step = (wide ? 10 : 20) * 60e3;
-    for (let time = Math.ceil((this.now - HOUR) / step) * step; time <= this.now; time += step) {
+    const step = MINUTE * [1, 2, 5, 10, 20].find((minutes) => this.span / MINUTE / minutes <= (wide ? 7 : 4));
+    for (let time = Math.ceil((this.now - this.span) / step) * step; time <= this.now; time += step) {
       const x = this.x(time), edge = x < this.area.left + 18 ? "start" : x > this.area.left + this.area.width - 18 ? "end" : "middle";
       put(svg, "line", {class: "rule", x1: x, x2: x, y1: bottom, y2: bottom + 5});
       put(svg, "text", {class: "soft", x, y: bottom + 20, "text-anchor": edge}, clock(time));
@@ -113,10 +114,10 @@ class Hour {
   }
   point(clientX) {
     const box = this.place.getBoundingClientRect();
-    const time = this.now - HOUR * (1 - (clientX - box.left - this.area.left) / this.area.width);
+    const time = this.now - this.span * (1 - (clientX - box.left - this.area.left) / this.area.width);
     const near = this.shown().reduce((best, record) =>
       best === null || Math.abs(record.time - time) < Math.abs(best.time - time) ? record : best, null);
-    this.select(near && Math.abs(near.time - time) < HOUR / 60 ? near.time : null);
+    this.select(near && Math.abs(near.time - time) < this.span / 60 ? near.time : null);
   }
   key(event) {
     const shown = this.shown(), place = shown.findIndex((record) => record.time === this.cursor);

@@ -36,7 +36,7 @@ class Pages {
   explicit Pages(Sources sources) : Pages(std::move(sources), Options{}) {}
   Pages(Sources sources, Options options);
 
-  // Null: nothing was ever answered.
+  // Null: nothing was ever answered, or it cannot be written as JSON.
   std::shared_ptr<const std::string> StatusJson();
   std::shared_ptr<const std::string> HistoryJson();
 

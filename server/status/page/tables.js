@@ -83,7 +83,7 @@ class Tables {
     this.sessions = new DataTable(at("sessions-table"), SESSIONS, "No session is open.");
     this.workers = new DataTable(at("workers-table"), WORKERS, "None.");
     this.python = new DataTable(at("python-table"), PYTHON_WORKERS, "");
-    this.gpus = new DataTable(at("gpus-table"), GPUS, "No session has needed a GPU so far.");
+    this.gpus = new DataTable(at("gpus-table"), GPUS, "");
     this.datasets = new DataTable(at("datasets-table"), DATASETS, "No dataset is open.");
     this.bad = new DataTable(at("bad-table"), BAD_SAMPLES, "");
     this.users = new DataTable(at("users-table"), USERS, "Nobody has had a session since the start.");
@@ -99,6 +99,7 @@ class Tables {
     this.datasets.show(keyed(page.datasets, (d, i) => `${d.name}.${i}`));
     this.bad.show(keyed(page.quarantine, (b) => `${b.dataset}.${b.sample}`));
     this.users.show(keyed(page.status.users, (u) => u.others ? "others" : u.user_id));
+    at("gpus").hidden = page.status.gpus.length === 0;
     this.notes(page);
     drawWorkers(page);
     drawPool(page.status.pool);
@@ -107,8 +108,8 @@ class Tables {
   notes(page) {
     const total = n(page.quarantine_total), left = total - page.quarantine.length;
     const hidden = "server.status_page is “summary”, so paths and reasons are not shown here; penstockctl quarantine has them.";
-    say(at("bad-note"), total === 0 ? "None in the open datasets."
-      : !page.full ? `${plural(total, "bad sample")} in the open datasets. ${capital(hidden)}`
+    at("bad").hidden = total === 0;
+    say(at("bad-note"), !page.full ? `${plural(total, "bad sample")} in the open datasets. ${capital(hidden)}`
       : left > 0 ? `The first ${count(page.quarantine.length)} of ${count(total)}.` : "");
   }
 }

@@ -37,7 +37,7 @@ class Node:
             self.file = self.folder / "penstock.yaml"
             self.file.write_text(f"""
 server: {{socket: {self.address}, group: '', state_dir: '', metrics_address: '127.0.0.1:{self.port}',
-         status_page: '{detail}', drain_for: 60s}}
+         status_page: {detail}, drain_for: 60s}}
 pool: {{max: 256MiB}}
 limits: {{max_quarantined: 50%}}
 {config}

@@ -34,8 +34,12 @@ class PageTest(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = browser.Browser()
         cls.addClassCleanup(cls.browser.close)
+        cls.fed = node.Node(PROGRAMS)  # for those that only look
+        cls.addClassCleanup(cls.fed.__exit__)
+        cls.trainer = cls.fed.trainer("--batch", 16)
 
     def setUp(self):
+        self.browser.open("about:blank")
         self.browser.complaints.clear()
         self.browser.asked.clear()
 
@@ -63,8 +67,7 @@ class PageTest(unittest.TestCase):
         return self.browser.value(f"document.querySelector('#flow .{look} .name')?.textContent")
 
     def test_it_shows_a_feed(self):
-        there = self.start()
-        trainer = there.trainer("--batch", 16)
+        there = self.fed
         self.open(there.url)
         self.browser.until(FILLED)
         self.browser.until(RATES)
@@ -74,7 +77,7 @@ class PageTest(unittest.TestCase):
 
         self.assertIn("Serving", text)
         self.assertIn("photographs", text)
-        self.assertIn(str(trainer.pid), text)
+        self.assertIn(str(self.trainer.pid), text)
         self.assertEqual(self.browser.value("document.querySelectorAll('#sessions-table tbody tr').length"), 1)
         self.assertGreater(float(self.browser.value(
             "document.querySelector('#figures dd span').textContent.replace(/,/g, '')")), 0)
@@ -86,8 +89,7 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.browser.complaints, [])
 
     def test_the_slow_stage_is_the_verdicts(self):
-        there = self.start()
-        there.trainer("--batch", 16)
+        there = self.fed
         bottleneck = "BOTTLENECK_UNSPECIFIED"
 
         def change(path, answer):
@@ -164,8 +166,7 @@ class PageTest(unittest.TestCase):
         self.look("restarted")
 
     def test_hostile_texts_are_only_text(self):
-        there = self.start()
-        there.trainer("--batch", 16)
+        there = self.fed
 
         def change(path, answer):
             answer = made.spoil(answer)
@@ -188,17 +189,17 @@ class PageTest(unittest.TestCase):
             self.assertNotRegex(text, "[\u202a-\u202e\u0007]")
             self.look("hostile")
             self.assertEqual(self.browser.complaints, [])
+            self.browser.open("about:blank")  # before the server ends
 
     def test_the_policy_refuses_markup_and_other_scripts(self):
-        there = self.start()
+        there = self.fed
         self.open(there.url)
         self.assertTrue(self.browser.value("(() => { try { document.body.innerHTML = '<b>'; } catch { return true; } })()"))
         self.browser.value("document.body.append(Object.assign(document.createElement('style'), {textContent: '*{color:red}'}))")
         self.assertRegex(self.browser.complaints[-1], "Content Security Policy")
 
     def test_it_is_used_by_keyboard(self):
-        there = self.start()
-        there.trainer("--batch", 16)
+        there = self.fed
         self.open(there.url)
         self.browser.until("document.querySelectorAll('#hour .curve').length === 4")
         stops = []
@@ -232,8 +233,7 @@ class PageTest(unittest.TestCase):
         self.look("summary")
 
     def test_the_answers_are_what_page_proto_says(self):
-        there = self.start()
-        there.trainer("--batch", 16)
+        there = self.fed
         headers, _ = there.get("/status.json")
         self.assertEqual((headers["Content-Type"], headers["Cache-Control"]), ("application/json", "no-store"))
         proto = (pathlib.Path(__file__).parents[3] / "proto/penstock/v1/page.proto").read_text()
@@ -248,7 +248,7 @@ class PageTest(unittest.TestCase):
     def test_without_a_page_there_are_only_metrics(self):
         there = self.start(detail="summary")  # until it serves
         there.end(there.daemon)
-        there.file.write_text(there.file.read_text().replace("'summary'", "'off'"))
+        there.file.write_text(there.file.read_text().replace("status_page: summary", "status_page: off"))
         daemon = there.spawn("penstockd", "--config", there.file)
         end = time.monotonic() + 30
         while time.monotonic() < end and daemon.poll() is None:
