@@ -12,9 +12,13 @@ function put(parent, name, attributes = {}, text = null) {
   return made;
 }
 
+// What is long may be cut off by the style, so it is in the title as well.
 function say(element, text) {
   const shown = plain(text);
-  if (element.textContent !== shown) element.textContent = shown;
+  if (element.textContent === shown) return;
+  element.textContent = shown;
+  if (shown.length > 40 && element.parentElement) element.title = shown;
+  else element.removeAttribute("title");
 }
 
 function style(element, name) {
