@@ -34,7 +34,8 @@ command -v dpkg-query >/dev/null || fail "unsupported distribution: dpkg is miss
 distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
 # Ubuntu has no packages of PyTorch, and Chromium only as a snap, so tests that need them are skipped
 # there.
-torch= chromium=
+torch=''
+chromium=''
 case $distribution in
   ubuntu\ *) jpeg=libjpeg-turbo8-dev ;;
   debian\ *) jpeg=libjpeg62-turbo-dev torch="python3-torch python3-torchvision" chromium=chromium ;;

@@ -255,8 +255,8 @@ std::optional<status::Pages::Sources> Daemon::PageSources() {
   using config::v1::Server;
   const Server::Detail detail = options_.config.server().status_page();
   if (detail == Server::DETAIL_OFF) return std::nullopt;
-  const auto shown = detail == Server::DETAIL_FULL ? Service::PageDetail::kFull
-                                                   : Service::PageDetail::kSummary;
+  const auto shown =
+      detail == Server::DETAIL_FULL ? Service::PageDetail::kFull : Service::PageDetail::kSummary;
   return status::Pages::Sources{
       .page = [this, shown](auto done) { return service_->AskForPage(shown, std::move(done)); },
       .snapshot = [this](auto done) { return AskForSnapshot(std::move(done)); },

@@ -5,9 +5,7 @@
 namespace penstock::status {
 
 Collector::Collector(Sources sources, Options options)
-    : sources_(std::move(sources)),
-      options_(options),
-      snapshot_(sources_.ask, options.patience) {}
+    : sources_(std::move(sources)), options_(options), snapshot_(sources_.ask, options.patience) {}
 
 std::shared_ptr<const std::string> Collector::Page(ScrapeFacts scrapes) {
   if (page_ != nullptr && clock_.Now() - page_at_ < options_.fresh) return page_;

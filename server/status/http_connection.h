@@ -37,8 +37,8 @@ class HttpConnection {
 
   // Call when the socket is readable or writable: proceeds as far as possible.
   void Proceed(base::TimePoint now);
-  // **Requires**: kAsked. `page` is the page that was requested, if a page was; without a body, there
-  // is no such page.
+  // **Requires**: kAsked. `page` is the page that was requested, if a page was; without a body,
+  // there is no such page.
   void Answer(HttpPage page, base::TimePoint now);
   // Ends the connection if its time is over; returns whether it was.
   bool Expire(base::TimePoint now);

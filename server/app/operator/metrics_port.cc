@@ -35,8 +35,8 @@ absl::Status MetricsPort::Serve(status::Collector::Sources sources,
     pages_ = std::make_unique<status::Pages>(*std::move(pages));
     AddPageRoutes(*pages_, routes);
   }
-  PENSTOCK_ASSIGN_OR_RETURN(
-      server_, status::HttpServer::Start(std::move(listener_), std::move(routes), {}));
+  PENSTOCK_ASSIGN_OR_RETURN(server_,
+                            status::HttpServer::Start(std::move(listener_), std::move(routes), {}));
   return absl::OkStatus();
 }
 

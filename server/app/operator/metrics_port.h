@@ -20,8 +20,8 @@ class MetricsPort {
   // Listens; nobody is answered before Serve.
   static absl::StatusOr<std::unique_ptr<MetricsPort>> Claim(const std::string& address);
 
-  // `sources` are called until this port is destroyed; see collector.h and pages.h for their threads.
-  // `pages`: unset if only /metrics is served.
+  // `sources` are called until this port is destroyed; see collector.h and pages.h for their
+  // threads. `pages`: unset if only /metrics is served.
   absl::Status Serve(status::Collector::Sources sources,
                      std::optional<status::Pages::Sources> pages);
 
@@ -33,7 +33,7 @@ class MetricsPort {
 
   posix::Fd listener_;  // until it is served
   std::unique_ptr<status::Collector> collector_;
-  std::unique_ptr<status::Pages> pages_;  // null: only /metrics is served
+  std::unique_ptr<status::Pages> pages_;        // null: only /metrics is served
   std::unique_ptr<status::HttpServer> server_;  // destroyed before what its thread uses
 };
 

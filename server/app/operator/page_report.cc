@@ -23,9 +23,7 @@ uint32_t CutTo(int most, Entries& entries) {
 // States and the like name a path or a reason behind the first colon, if they name any.
 std::string BeforeColon(const std::string& text) { return text.substr(0, text.find(':')); }
 
-std::string WithoutPath(const std::string& dataset) {
-  return feed::DatasetCounts::NameOf(dataset);
-}
+std::string WithoutPath(const std::string& dataset) { return feed::DatasetCounts::NameOf(dataset); }
 
 void HideDetails(v1::GetStatusResponse& status) {
   status.clear_pid();

@@ -265,11 +265,10 @@ void Service::ClearQuarantine(const rpc::Permit& permit, const std::string& data
 }
 
 void Service::LookAround(const rpc::Permit& permit, rpc::Callback<v1::WatchStatusResponse> done) {
-  Ask<v1::WatchStatusResponse>(std::move(done),
-                               [this, viewer = ToOpener(permit)](feed::Engine& engine,
-                                                                 base::TimePoint now) {
-                                 return Look(engine, viewer, now);
-                               });
+  Ask<v1::WatchStatusResponse>(std::move(done), [this, viewer = ToOpener(permit)](
+                                                    feed::Engine& engine, base::TimePoint now) {
+    return Look(engine, viewer, now);
+  });
 }
 
 void Service::SetWorkers(const rpc::Permit&, uint32_t count,

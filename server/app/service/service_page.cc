@@ -23,24 +23,24 @@ v1::WatchStatusResponse Service::Look(feed::Engine& engine, const Opener& viewer
 
 bool Service::AskForPage(PageDetail detail,
                          std::function<void(std::shared_ptr<const v1::StatusPage>)> done) {
-  return runner_.Post([this, detail, done = std::move(done)](feed::Engine& engine,
-                                                             base::TimePoint now) {
-    const Opener viewer = {.is_operator = true};
-    auto page = std::make_shared<v1::StatusPage>();  // shared by the executor and who asked
-    v1::WatchStatusResponse all = Look(engine, viewer, now);
-    page->set_full(true);
-    page->set_time_unix_ms(all.time_unix_ms());
-    *page->mutable_status() = std::move(*all.mutable_status());
-    *page->mutable_sessions() = std::move(*all.mutable_sessions());
-    *page->mutable_workers() = std::move(*all.mutable_workers());
-    *page->mutable_python_workers() = std::move(*all.mutable_python_workers());
-    AddDatasets(catalog_.List(viewer), *page);
-    reply_executor_.Do([page, detail, done] {
-      LimitPage(*page);
-      if (detail == PageDetail::kSummary) HideDetails(*page);
-      done(page);
-    });
-  });
+  return runner_.Post(
+      [this, detail, done = std::move(done)](feed::Engine& engine, base::TimePoint now) {
+        const Opener viewer = {.is_operator = true};
+        auto page = std::make_shared<v1::StatusPage>();  // shared by the executor and who asked
+        v1::WatchStatusResponse all = Look(engine, viewer, now);
+        page->set_full(true);
+        page->set_time_unix_ms(all.time_unix_ms());
+        *page->mutable_status() = std::move(*all.mutable_status());
+        *page->mutable_sessions() = std::move(*all.mutable_sessions());
+        *page->mutable_workers() = std::move(*all.mutable_workers());
+        *page->mutable_python_workers() = std::move(*all.mutable_python_workers());
+        AddDatasets(catalog_.List(viewer), *page);
+        reply_executor_.Do([page, detail, done] {
+          LimitPage(*page);
+          if (detail == PageDetail::kSummary) HideDetails(*page);
+          done(page);
+        });
+      });
 }
 
 }  // namespace penstock::app

@@ -37,8 +37,8 @@ float PerSecond(uint64_t before, uint64_t now, double seconds) {
 
 float Share(base::Duration part, base::Duration whole) {
   if (whole <= base::Duration::zero()) return 0;
-  return Rounded(std::min(1.0, std::chrono::duration<double>(part) /
-                                   std::chrono::duration<double>(whole)));
+  return Rounded(
+      std::min(1.0, std::chrono::duration<double>(part) / std::chrono::duration<double>(whole)));
 }
 
 }  // namespace
@@ -46,15 +46,14 @@ float Share(base::Duration part, base::Duration whole) {
 HistoryRecord ToHistoryRecord(const HistoryPoint& before, const HistoryPoint& now) {
   const double seconds = std::chrono::duration<double>(now.at - before.at).count();
   const HistorySums then = SumUp(before.snapshot), sums = SumUp(now.snapshot);
-  HistoryRecord record = {
-      .time_unix_ms = now.time_unix_ms,
-      .samples_per_second = PerSecond(then.samples, sums.samples, seconds),
-      .batches_per_second = PerSecond(then.batches, sums.batches, seconds),
-      .starved = Share(sums.starved - then.starved, sums.open - then.open),
-      .occupancy = Share(sums.filled - then.filled, sums.open - then.open),
-      .workers_busy = Rounded(std::min(1.0, now.snapshot.workers_busy)),
-      .stalls = now.snapshot.stalls,
-      .draining = now.draining};
+  HistoryRecord record = {.time_unix_ms = now.time_unix_ms,
+                          .samples_per_second = PerSecond(then.samples, sums.samples, seconds),
+                          .batches_per_second = PerSecond(then.batches, sums.batches, seconds),
+                          .starved = Share(sums.starved - then.starved, sums.open - then.open),
+                          .occupancy = Share(sums.filled - then.filled, sums.open - then.open),
+                          .workers_busy = Rounded(std::min(1.0, now.snapshot.workers_busy)),
+                          .stalls = now.snapshot.stalls,
+                          .draining = now.draining};
   for (const auto& by_state : now.snapshot.sessions)
     for (const uint64_t sessions : by_state) record.sessions += static_cast<uint32_t>(sessions);
   return record;

@@ -74,15 +74,13 @@ TEST(PageReportTest, ASummaryHasNoTextsButTheDaemonsOwn) {
 
   std::set<std::string> left;
   FindSecrets(page, left);
-  EXPECT_THAT(left, ElementsAre("penstock.v1.DatasetStatus.kind",
-                                "penstock.v1.GetStatusResponse.deliveries",
-                                "penstock.v1.GetStatusResponse.sandbox",
-                                "penstock.v1.GetStatusResponse.version",
-                                "penstock.v1.GetStatusResponse.workers_policy",
-                                "penstock.v1.GpuStatus.name", "penstock.v1.GpuStatus.uuid",
-                                "penstock.v1.PythonWorkerStatus.state",
-                                "penstock.v1.SessionStatus.gpu",
-                                "penstock.v1.SessionStatus.order"));
+  EXPECT_THAT(
+      left,
+      ElementsAre("penstock.v1.DatasetStatus.kind", "penstock.v1.GetStatusResponse.deliveries",
+                  "penstock.v1.GetStatusResponse.sandbox", "penstock.v1.GetStatusResponse.version",
+                  "penstock.v1.GetStatusResponse.workers_policy", "penstock.v1.GpuStatus.name",
+                  "penstock.v1.GpuStatus.uuid", "penstock.v1.PythonWorkerStatus.state",
+                  "penstock.v1.SessionStatus.gpu", "penstock.v1.SessionStatus.order"));
 }
 
 TEST(PageReportTest, ASummaryKeepsWhatIsKnownToBeHarmless) {
