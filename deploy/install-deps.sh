@@ -32,11 +32,13 @@ command -v dpkg-query >/dev/null || fail "unsupported distribution: dpkg is miss
  GoogleTest and Google Benchmark yourself"
 
 distribution=$(. /etc/os-release && echo "$ID $VERSION_ID")
-# Ubuntu has no packages of PyTorch, so tests that need it are skipped there.
-torch=
+# Ubuntu has no packages of PyTorch, and Chromium only as a snap, so tests that need them are skipped
+# there.
+torch=''
+chromium=''
 case $distribution in
   ubuntu\ *) jpeg=libjpeg-turbo8-dev ;;
-  debian\ *) jpeg=libjpeg62-turbo-dev torch="python3-torch python3-torchvision" ;;
+  debian\ *) jpeg=libjpeg62-turbo-dev torch="python3-torch python3-torchvision" chromium=chromium ;;
   *) fail "unsupported distribution: got '$distribution', expected Debian 12 or Ubuntu 24.04" ;;
 esac
 
@@ -45,7 +47,7 @@ build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-g
   libseccomp-dev libxxhash-dev libcurl4-openssl-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build
 [ $tests = no ] || wanted="$build python3 python3-dev python3-venv python3-pil python3-numpy
-  python3-grpcio python3-protobuf $torch python3-yaml systemd
+  python3-grpcio python3-protobuf $torch $chromium python3-yaml systemd
   fish groff man-db zsh squashfs-tools mount openssl"
 # Where systemd runs, installing Debian's Prometheus starts a server. So it is left out there, and the
 # tests that need it report that they are skipped.

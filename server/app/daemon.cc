@@ -249,7 +249,21 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
 absl::Status Daemon::ServeMetrics() {
   if (metrics_ == nullptr) return absl::OkStatus();
   return metrics_->Serve({.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
-                          .facts = [this] { return facts_->Get(base::Now()); }});
+                          .facts = [this] { return facts_->Get(base::Now()); }},
+                         PageSources());
+}
+
+std::optional<status::Pages::Sources> Daemon::PageSources() {
+  using config::v1::Server;
+  const Server::Detail detail = options_.config.server().status_page();
+  if (detail == Server::DETAIL_OFF) return std::nullopt;
+  const auto shown =
+      detail == Server::DETAIL_FULL ? Service::PageDetail::kFull : Service::PageDetail::kSummary;
+  return status::Pages::Sources{
+      .page = [this, shown](auto done) { return service_->AskForPage(shown, std::move(done)); },
+      .snapshot = [this](auto done) { return AskForSnapshot(std::move(done)); },
+      .draining = [this] { return runner_->vitals().draining; },
+      .started_unix_ms = started_unix_ms_};
 }
 
 // Calls end first, then what they use: the catalogue answers through the runner, the runner sends
@@ -283,6 +297,7 @@ void Daemon::Tick(base::TimePoint now) {
   reloads_.AnswerAll();
   runner_->Post([this](feed::Engine& engine, base::TimePoint at) { canary_.Step(engine, at); });
   health_.SetReady(ready());
+  if (metrics_ != nullptr) metrics_->Tick(now);
   cut_off_.store(facts_->CountCutOff());
   if (!said_serving_) LogServing(now);
 }

@@ -85,6 +85,7 @@ class Daemon {
   absl::Status OpenDoorway();
   absl::Status StartServer(rpc::ServerOptions rpc);
   absl::Status ServeMetrics();
+  std::optional<status::Pages::Sources> PageSources();
 
   void Apply(const config::v1::Config& next, DatasetOffer offer);
   void ApplyStores(const config::v1::Config& next);
@@ -94,6 +95,7 @@ class Daemon {
 
   const DaemonOptions options_;
   const base::TimePoint started_ = base::Now();
+  const int64_t started_unix_ms_ = status::UnixMs();
   Reloads reloads_;
   Health health_;
   IdleTime idle_;

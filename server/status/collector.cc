@@ -7,7 +7,7 @@
 namespace penstock::status {
 
 Collector::Collector(Sources sources, Options options)
-    : sources_(std::move(sources)), options_(options) {}
+    : sources_(std::move(sources)), options_(options), snapshot_(sources_.ask, options.patience) {}
 
 std::shared_ptr<const std::string> Collector::Page(ScrapeFacts scrapes, const PageForm& form) {
   if (families_.empty() || clock_.Now() - collected_at_ >= options_.fresh) Collect(scrapes);
@@ -21,34 +21,14 @@ std::shared_ptr<const std::string> Collector::Page(ScrapeFacts scrapes, const Pa
 }
 
 void Collector::Collect(ScrapeFacts scrapes) {
-  Renew();
+  snapshot_.Renew();
   const Facts facts = sources_.facts();
-  base::MutexLock lock(inbox_->mutex);
   collected_at_ = clock_.Now();
-  scrapes.snapshot_age = collected_at_ - (inbox_->snapshot ? inbox_->at : started_);
-  families_ = Metrics(facts, inbox_->snapshot ? &*inbox_->snapshot : nullptr, scrapes);
-  pages_.clear();
-}
-
-// If a question of an earlier call is still unanswered, does not wait for it again.
-void Collector::Renew() {
-  {
-    base::MutexLock lock(inbox_->mutex);
-    if (inbox_->asked) return;
-    inbox_->asked = true;
-  }
-  const bool taken = sources_.ask([inbox = inbox_](Snapshot snapshot) {
-    base::MutexLock lock(inbox->mutex);
-    inbox->snapshot = std::move(snapshot);
-    inbox->at = base::Now();
-    inbox->asked = false;
-    inbox->answered.NotifyAll();
+  families_ = snapshot_.With([&](const Snapshot* snapshot, base::TimePoint at) {
+    scrapes.snapshot_age = collected_at_ - (snapshot != nullptr ? at : started_);
+    return Metrics(facts, snapshot, scrapes);
   });
-  const base::TimePoint deadline = clock_.Now() + options_.patience;
-  base::MutexLock lock(inbox_->mutex);
-  if (!taken) inbox_->asked = false;
-  for (base::TimePoint now = clock_.Now(); inbox_->asked && now < deadline; now = clock_.Now())
-    inbox_->answered.WaitFor(inbox_->mutex, deadline - now);
+  pages_.clear();
 }
 
 }  // namespace penstock::status

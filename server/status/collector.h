@@ -7,21 +7,20 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
-#include "common/base/mutex.h"
 #include "server/status/http_request.h"
+#include "server/status/latest_answer.h"
 #include "server/status/metrics.h"
 
 namespace penstock::status {
 
 class Collector {
  public:
-  using Done = std::function<void(Snapshot)>;
+  using Done = LatestAnswer<Snapshot>::Done;
   struct Sources {
     // Asks for a snapshot. False: nobody accepts the question now, and `done` is never called.
     std::function<bool(Done done)> ask;
@@ -40,22 +39,13 @@ class Collector {
   std::shared_ptr<const std::string> Page(ScrapeFacts scrapes, const PageForm& form = {});
 
  private:
-  // Shared with the question, which may be answered after this is destroyed.
-  struct Inbox {
-    base::Mutex mutex;
-    base::CondVar answered;
-    bool asked PENSTOCK_GUARDED_BY(mutex) = false;
-    std::optional<Snapshot> snapshot PENSTOCK_GUARDED_BY(mutex);
-    base::TimePoint at PENSTOCK_GUARDED_BY(mutex);
-  };
-  void Renew();
   void Collect(ScrapeFacts scrapes);
 
   const Sources sources_;
   const Options options_;
   const base::SteadyClock clock_;
   const base::TimePoint started_ = clock_.Now();
-  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  LatestAnswer<Snapshot> snapshot_;
   // The current metrics, and those forms of the page that were asked for, each shared with the
   // responses that carry it.
   std::vector<Family> families_;

@@ -41,11 +41,13 @@ void HttpConnection::Read(base::TimePoint now) {
   }
 }
 
-void HttpConnection::Answer(std::shared_ptr<const std::string> page, base::TimePoint now) {
-  body_ = request_.verdict == HttpVerdict::kPage
-              ? std::move(page)
-              : std::make_shared<const std::string>(Explanation(request_.verdict));
-  head_ = ResponseHead(request_.verdict, body_->size(), request_.form);
+void HttpConnection::Answer(HttpPage page, base::TimePoint now) {
+  if (request_.verdict == HttpVerdict::kPage && page.body == nullptr)
+    request_.verdict = HttpVerdict::kNotFound;
+  const bool found = request_.verdict == HttpVerdict::kPage;
+  body_ = found ? std::move(page.body)
+                : std::make_shared<const std::string>(Explanation(request_.verdict));
+  head_ = ResponseHead(request_.verdict, body_->size(), found ? page.content : HttpContent{});
   if (request_.head_only) body_ = std::make_shared<const std::string>();
   received_ = {};
   state_ = State::kWriting;

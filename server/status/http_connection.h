@@ -1,4 +1,4 @@
-// One connection to the metrics page: reads a request, sends one response, ends. Non-blocking; used
+// One connection to the metrics port: reads a request, sends one response, ends. Non-blocking; used
 // by one thread, the server's.
 #pragma once
 
@@ -10,6 +10,11 @@
 #include "server/status/http_request.h"
 
 namespace penstock::status {
+
+struct HttpPage {
+  std::shared_ptr<const std::string> body = {};  // shared with whoever caches it
+  HttpContent content = {};
+};
 
 class HttpConnection {
  public:
@@ -32,8 +37,9 @@ class HttpConnection {
 
   // Call when the socket is readable or writable: proceeds as far as possible.
   void Proceed(base::TimePoint now);
-  // **Requires**: kAsked. `page` is the body if the page was requested; otherwise it is not used.
-  void Answer(std::shared_ptr<const std::string> page, base::TimePoint now);
+  // **Requires**: kAsked. `page` is the page that was requested, if a page was; without a body,
+  // there is no such page.
+  void Answer(HttpPage page, base::TimePoint now);
   // Ends the connection if its time is over; returns whether it was.
   bool Expire(base::TimePoint now);
 

@@ -12,8 +12,6 @@
 namespace penstock::status {
 namespace {
 
-constexpr absl::string_view kPath = "/metrics";
-
 bool IsToken(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return absl::ascii_isalnum(c) ||
@@ -23,11 +21,6 @@ bool IsToken(absl::string_view text) {
 
 bool IsTarget(absl::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), absl::ascii_isgraph);
-}
-
-bool IsPage(absl::string_view target) {
-  const absl::string_view path = target.substr(0, target.find('?'));
-  return path == kPath;
 }
 
 // "GET /metrics HTTP/1.1"
@@ -42,7 +35,7 @@ HttpRequest JudgeLine(absl::string_view line) {
     return {HttpVerdict::kBadRequest};
   const bool head_only = method == "HEAD";
   if (method != "GET" && !head_only) return {HttpVerdict::kNotAllowed};
-  return {IsPage(target) ? HttpVerdict::kPage : HttpVerdict::kNotFound, head_only};
+  return {HttpVerdict::kPage, head_only, std::string(target.substr(0, target.find('?')))};
 }
 
 // The quality that an element "name;q=0.5" of a list has: 1 without q; 0 for anything malformed.
@@ -103,7 +96,7 @@ HttpRequest Judge(absl::string_view received, size_t limit) {
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
     const HttpRequest request = JudgeLine(line);
     if (request.verdict == HttpVerdict::kBadRequest) return request;
-    if (HasEnd(within)) return {request.verdict, request.head_only, FindForm(within)};
+    if (HasEnd(within)) return {request.verdict, request.head_only, request.path, FindForm(within)};
   }
   return {received.size() >= limit ? HttpVerdict::kTooLong : HttpVerdict::kIncomplete};
 }
@@ -115,27 +108,27 @@ PageForm FindForm(absl::string_view head) {
           .gzip = QualityOf(head, "accept-encoding", "gzip") > 0};
 }
 
-std::string ResponseHead(HttpVerdict verdict, size_t body_bytes, const PageForm& form) {
-  const bool page = verdict == HttpVerdict::kPage;
-  const absl::string_view type = !page ? "text/plain; "
-                                 : form.open_metrics
-                                     ? "application/openmetrics-text; version=1.0.0; "
-                                     : "text/plain; version=0.0.4; ";
-  return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: ", type,
-                      "charset=utf-8\r\nContent-Length: ", body_bytes,
-                      page && form.gzip ? "\r\nContent-Encoding: gzip" : "",
-                      page ? "\r\nVary: Accept, Accept-Encoding" : "",
+HttpContent MetricsContent(const PageForm& form) {
+  return {.type = form.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                    : "text/plain; version=0.0.4; charset=utf-8",
+          .headers = absl::StrCat(form.gzip ? "Content-Encoding: gzip\r\n" : "",
+                                  "Vary: Accept, Accept-Encoding\r\n")};
+}
+
+std::string ResponseHead(HttpVerdict verdict, size_t body_bytes, const HttpContent& content) {
+  return absl::StrCat("HTTP/1.1 ", StatusOf(verdict), "\r\nContent-Type: ", content.type,
+                      "\r\nContent-Length: ", body_bytes,
                       verdict == HttpVerdict::kNotAllowed ? "\r\nAllow: GET, HEAD" : "",
-                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: "
-                      "nosniff\r\nConnection: close\r\n\r\n");
+                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n",
+                      content.headers, "Connection: close\r\n\r\n");
 }
 
 absl::string_view Explanation(HttpVerdict verdict) {
   switch (verdict) {
     case HttpVerdict::kNotFound:
-      return "There is only /metrics here.\n";
+      return "There is no such page here; /metrics has the metrics.\n";
     case HttpVerdict::kNotAllowed:
-      return "/metrics is only read: use GET.\n";
+      return "Pages here are only read: use GET.\n";
     case HttpVerdict::kTooLong:
       return "The request's head is too long.\n";
     default:

@@ -25,18 +25,18 @@ timespec ToTimespec(base::Duration duration) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(posix::Fd listener, Page page,
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(posix::Fd listener, Routes routes,
                                                               Options options) {
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd stop, posix::MakeEvent());
   std::unique_ptr<HttpServer> server(
-      new HttpServer(std::move(listener), std::move(page), options, std::move(stop)));
+      new HttpServer(std::move(listener), std::move(routes), options, std::move(stop)));
   server->thread_ = std::thread([raw = server.get()] { raw->Run(); });
   return server;
 }
 
-HttpServer::HttpServer(posix::Fd listener, Page page, Options options, posix::Fd stop)
+HttpServer::HttpServer(posix::Fd listener, Routes routes, Options options, posix::Fd stop)
     : listener_(std::move(listener)),
-      page_(std::move(page)),
+      routes_(std::move(routes)),
       options_(options),
       stop_(std::move(stop)),
       accepts_({.per_second = options.connections_per_second,
@@ -118,11 +118,16 @@ void HttpServer::EvictOldest() {
 void HttpServer::Serve(HttpConnection& connection) {
   connection.Proceed(clock_.Now());
   if (connection.state() != HttpConnection::State::kAsked) return;
-  const bool page = connection.request().verdict == HttpVerdict::kPage;
-  ++(page ? answered_ : refused_);
-  std::shared_ptr<const std::string> body =
-      page ? page_(counts(), connection.request().form) : nullptr;
-  connection.Answer(std::move(body), clock_.Now());
+  HttpPage page = Find(connection.request());
+  ++(page.body != nullptr ? answered_ : refused_);
+  connection.Answer(std::move(page), clock_.Now());
+}
+
+HttpPage HttpServer::Find(const HttpRequest& request) const {
+  if (request.verdict != HttpVerdict::kPage) return {};
+  const auto route = routes_.find(request.path);
+  if (route == routes_.end()) return {};
+  return route->second(counts(), request.form);
 }
 
 void HttpServer::Forget(base::TimePoint now) {

@@ -1,4 +1,4 @@
-// An HTTP server for one page, on its own thread ("metrics"). It withstands hostile peers:
+// An HTTP server for a few pages, on its own thread ("metrics"). It withstands hostile peers:
 // connections, bytes, time and connections per second are limited, and an unfinished connection
 // makes way for a new one.
 #pragma once
@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,7 +20,7 @@
 namespace penstock::status {
 
 struct HttpCounts {
-  uint64_t answered = 0;  // responses with the page
+  uint64_t answered = 0;  // responses with a page
   uint64_t refused = 0;   // responses with an error
   uint64_t dropped = 0;   // closed without a response: too slow, or displaced by a new connection
 };
@@ -33,27 +34,29 @@ class HttpServer {
     uint32_t connections_per_second = 250;
     HttpConnection::Limits limits;
   };
-  // Builds the page on the server's thread; may wait at most one second.
-  using Page = std::function<std::shared_ptr<const std::string>(const HttpCounts& so_far,
-                                                                const PageForm& form)>;
+  // Makes a page, on the server's thread; may wait at most one second. Without a body, there is no
+  // such page now.
+  using Route = std::function<HttpPage(const HttpCounts& so_far, const PageForm& form)>;
+  using Routes = std::map<std::string, Route>;  // by path
 
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(posix::Fd listener, Page page,
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(posix::Fd listener, Routes routes,
                                                            Options options);
   ~HttpServer();  // closes all connections
 
   HttpCounts counts() const;  // any thread
 
  private:
-  HttpServer(posix::Fd listener, Page page, Options options, posix::Fd stop);
+  HttpServer(posix::Fd listener, Routes routes, Options options, posix::Fd stop);
   void Run();
   base::Duration Wait(base::TimePoint now, bool accepting);
   bool AcceptOne();
   void EvictOldest();
   void Serve(HttpConnection& connection);
+  HttpPage Find(const HttpRequest& request) const;
   void Forget(base::TimePoint now);
 
   const posix::Fd listener_;
-  const Page page_;
+  const Routes routes_;
   const Options options_;
   const posix::Fd stop_;
   const base::SteadyClock clock_;

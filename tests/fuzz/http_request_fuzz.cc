@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t part = 0; part < size; part += 1 + size / 16) {
     const status::HttpRequest early = status::Judge(all.substr(0, part), kLimit);
     if (early.verdict == status::HttpVerdict::kIncomplete) continue;
-    PENSTOCK_CHECK(early.verdict == whole.verdict && early.head_only == whole.head_only);
+    PENSTOCK_CHECK(early.verdict == whole.verdict && early.head_only == whole.head_only &&
+                   early.path == whole.path);
   }
   PENSTOCK_CHECK(!status::ResponseHead(whole.verdict, size).empty());
   PENSTOCK_CHECK(!status::Explanation(whole.verdict).empty());

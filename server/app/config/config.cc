@@ -30,6 +30,7 @@ void SetDefaults(config::v1::Server& server) {
   server.set_max_sessions(256);
   server.set_max_connections(1024);
   server.set_drain_for_ms(30'000);
+  server.set_status_page(config::v1::Server::DETAIL_SUMMARY);
 }
 
 void SetDefaults(config::v1::Pool& pool) {

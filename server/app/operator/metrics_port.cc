@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/posix/tcp_listener.h"
+#include "server/app/operator/page_routes.h"
 
 namespace penstock::app {
 namespace {
@@ -19,17 +20,29 @@ absl::StatusOr<std::unique_ptr<MetricsPort>> MetricsPort::Claim(const std::strin
   return std::unique_ptr<MetricsPort>(new MetricsPort(*std::move(listener)));
 }
 
-absl::Status MetricsPort::Serve(status::Collector::Sources sources) {
+absl::Status MetricsPort::Serve(status::Collector::Sources sources,
+                                std::optional<status::Pages::Sources> pages) {
   collector_ = std::make_unique<status::Collector>(std::move(sources));
-  const auto page = [this](const status::HttpCounts& counts, const status::PageForm& form) {
-    return collector_->Page({.answered = counts.answered,
-                             .refused = counts.refused,
-                             .dropped = counts.dropped,
-                             .snapshot_age = {}},
-                            form);
+  status::HttpServer::Routes routes;
+  routes["/metrics"] = [this](const status::HttpCounts& counts, const status::PageForm& form) {
+    return status::HttpPage{.body = collector_->Page({.answered = counts.answered,
+                                                      .refused = counts.refused,
+                                                      .dropped = counts.dropped,
+                                                      .snapshot_age = {}},
+                                                     form),
+                            .content = status::MetricsContent(form)};
   };
-  PENSTOCK_ASSIGN_OR_RETURN(server_, status::HttpServer::Start(std::move(listener_), page, {}));
+  if (pages) {
+    pages_ = std::make_unique<status::Pages>(*std::move(pages));
+    AddPageRoutes(*pages_, routes);
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(server_,
+                            status::HttpServer::Start(std::move(listener_), std::move(routes), {}));
   return absl::OkStatus();
+}
+
+void MetricsPort::Tick(base::TimePoint now) {
+  if (pages_ != nullptr) pages_->Tick(now);
 }
 
 }  // namespace penstock::app

@@ -6,6 +6,7 @@
 
 #include "common/base/fault.h"
 #include "common/shm/doorway_wire.h"
+#include "server/app/operator/bottleneck_message.h"
 #include "server/app/version.h"
 
 namespace penstock::app {
@@ -49,6 +50,7 @@ void Fill(const feed::FeedInfo& info, v1::FeedStatus& feed) {
   feed.set_occupancy(info.occupancy);
   feed.set_starved(info.starved);
   feed.set_verdict(info.verdict);
+  feed.set_bottleneck(ToMessage(info.bottleneck));
 }
 
 void Fill(const feed::UserView& view, v1::UserStatus& user) {
@@ -274,6 +276,7 @@ v1::ListSessionsResponse ReportSessions(const feed::Engine& engine, const Opener
     session.set_announced(info.announced);
     session.set_taken(info.taken);
     session.set_released(info.released);
+    session.set_starved(info.starved);
     FillDelivery(info, session);
     session.set_state(info.state);
   }

@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "common/base/clock.h"
+#include "penstock/v1/page.pb.h"
 #include "server/app/catalog/catalog.h"
 #include "server/app/catalog/content_digests.h"
 #include "server/app/service/connected_clients.h"
@@ -94,6 +96,12 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void OnDisconnected(doorway::PeerId peer) override;
   void OnGone(doorway::PeerId peer) override;
 
+  // What the metrics port's page shows. `full`: as operators see it. Answers later, on another
+  // thread. False: the runner takes no question now.
+  enum class PageDetail { kSummary, kFull };
+  bool AskForPage(PageDetail detail,
+                  std::function<void(std::shared_ptr<const v1::StatusPage>)> done);
+
   size_t connected() const { return peers_.size(); }
   // Starts a drain that a signal requested.
   void Drain(const session::AskedBy& asked_by);
@@ -110,6 +118,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
            std::function<absl::StatusOr<T>(feed::Engine&, base::TimePoint)> job);
   v1::GetStatusResponse StatusOf(feed::Engine& engine, const Opener& viewer,
                                  base::TimePoint now) const;
+  v1::WatchStatusResponse Look(feed::Engine& engine, const Opener& viewer,
+                                base::TimePoint now) const;
   void SetDraining(bool draining, const session::AskedBy& asked_by,
                    rpc::Callback<v1::DrainResponse> done);
   void ForgetThoseWhoHoldNothing();

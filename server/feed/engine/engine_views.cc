@@ -47,6 +47,7 @@ EngineView EngineViews::View() const {
 
 FeedInfo EngineViews::MakeInfo(const FeedBook::Entry& entry, const Feed& feed,
                                const FeedView& counts) const {
+  FlowVerdict verdict = Judge(ToFigures(feed));
   FeedInfo info{.fingerprint = feed.fingerprint,
                 .dataset = feed.called,
                 .user = entry.user.value(),
@@ -54,7 +55,8 @@ FeedInfo EngineViews::MakeInfo(const FeedBook::Entry& entry, const Feed& feed,
                 .stages = feed.flow.sums(),
                 .occupancy = feed.flow.occupancy.mean(),
                 .starved = feed.flow.starved.mean(),
-                .verdict = Judge(ToFigures(feed)).words};
+                .verdict = std::move(verdict.words),
+                .bottleneck = verdict.bottleneck};
   for (const auto& [id, session] : of_.sessions.all())
     if (session.feed.get() == &feed) ++info.sessions;
   return info;
@@ -92,6 +94,7 @@ TotalsView EngineViews::Totals(base::TimePoint now) const {
 
 SessionInfo EngineViews::MakeInfo(uint64_t id, const SessionRecord& session) const {
   SessionInfo info = MakeSessionInfo(id, session, of_.sessions.ViewOf(id));
+  info.starved = of_.statistics.StarvedOf(id);
   info.phase = PhaseOf(id, session);
   info.state = InWords(info.phase, of_.dispatch.StallOf(*session.feed, of_.now), of_.now);
   if (info.phase == SessionPhase::kDecoding && ToFillPath(session.feed->spec) == FillPath::kPython)

@@ -112,6 +112,7 @@ std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessi
   const FeedFlow::Look daemon = LookAtWorkers(workers, since);
   Look look{.workers_busy = workers_busy_.mean(), .workers_lately = workers_lately_.mean()};
   const std::map<uint64_t, base::TimePoint> asleep_before = std::exchange(asleep_since_, {});
+  std::map<uint64_t, Recent> starved = std::exchange(starved_, {});
   for (const auto& [id, session] : sessions.all()) {
     const SessionView view = sessions.ViewOf(id);
     if (session.ended || view.finished) continue;
@@ -122,7 +123,9 @@ std::optional<Statistics::Look> Statistics::LookAround(const SessionTable& sessi
     FeedFlow::Look& of_feed = look.feeds.try_emplace(session.feed.get(), daemon).first->second;
     if (const auto found = python_.find(session.feed->dataset.get()); found != python_.end())
       of_feed.workers = found->second.busy;
-    LookAtSession(session, view, of_feed);
+    const bool starves = LookAtSession(session, view, of_feed);
+    starved[id].Add(starves ? 1 : 0, since);
+    starved_.insert(starved.extract(id));
   }
   for (auto& [feed, of_feed] : look.feeds) feed->flow.Seen(of_feed, since);
   return look;
@@ -178,7 +181,7 @@ void Statistics::LookAtPython(const pyworkers::Hosts& hosts, base::Duration sinc
   python_busy_.Add(ShareOf(spent, since, workers), since);
 }
 
-void Statistics::LookAtSession(const SessionRecord& session, const SessionView& view,
+bool Statistics::LookAtSession(const SessionRecord& session, const SessionView& view,
                                FeedFlow::Look& look) const {
   const exporting::BatchDelivery::Waiting consumer = session.delivery->LookAtConsumer();
   uint64_t ready = consumer.ready, headroom = view.window;
@@ -193,6 +196,7 @@ void Statistics::LookAtSession(const SessionRecord& session, const SessionView& 
   look.occupancy += std::min(1.0, static_cast<double>(ready) / static_cast<double>(headroom));
   look.starved += consumer.asleep ? 1 : 0;
   look.copying += consumer.asleep && copying ? 1 : 0;
+  return consumer.asleep;
 }
 
 // A feed is forgotten, together with its counts, when nobody uses it.
@@ -205,6 +209,11 @@ void Statistics::Settle(const FeedBook& feeds) {
 }
 
 // ---- Figures ----
+
+double Statistics::StarvedOf(uint64_t session) const {
+  const auto found = starved_.find(session);
+  return found == starved_.end() ? 0 : found->second.mean();
+}
 
 FlowFigures Statistics::ToFigures(const Feed& feed, uint32_t workers,
                                   const std::optional<SourceHealth::Trouble>& stall,

@@ -60,6 +60,8 @@ class Statistics {
                         base::TimePoint now) const;
   // How busy all Python workers were over the last seconds, 0 … 1.
   double python_busy() const { return python_busy_.mean(); }
+  // Fraction of the last seconds that a session's trainer slept without a batch, 0 … 1.
+  double StarvedOf(uint64_t session) const;
   uint64_t rows_per_second() const { return rate_.per_second(); }
   DatasetCounts& datasets() { return dataset_counts_; }
   const DatasetCounts& datasets() const { return dataset_counts_; }
@@ -70,7 +72,8 @@ class Statistics {
   void NoteWorkerCpu(workers::Supervisor& workers);
   FeedFlow::Look LookAtWorkers(const workers::Supervisor& workers, base::Duration since);
   void LookAtPython(const pyworkers::Hosts& hosts, base::Duration since, base::TimePoint now);
-  void LookAtSession(const SessionRecord& session, const SessionView& view,
+  // Returns whether the session's trainer sleeps without a batch.
+  bool LookAtSession(const SessionRecord& session, const SessionView& view,
                      FeedFlow::Look& look) const;
 
   const Core& core_;
@@ -90,6 +93,7 @@ class Statistics {
     double busy = 0;
   };
   std::map<pyworkers::DatasetRef, PythonLook> python_;
+  std::map<uint64_t, Recent> starved_;  // by session, of those that were open at the last look
 };
 
 }  // namespace penstock::feed

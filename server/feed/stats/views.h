@@ -13,6 +13,7 @@
 #include "server/feed/stats/flow.h"
 #include "server/feed/stats/session_phase.h"
 #include "server/feed/stats/user_counts.h"
+#include "server/feed/stats/verdict.h"
 #include "server/pool/pool.h"
 #include "server/pyworkers/py_worker_view.h"
 
@@ -27,6 +28,7 @@ struct FeedInfo {
   StageSums stages = {};
   double occupancy = 0, starved = 0;
   std::string verdict = {};
+  Bottleneck bottleneck = Bottleneck::kUnknown;
 };
 
 struct GpuInfo {
@@ -94,6 +96,7 @@ struct SessionInfo {
   DeliveryKind delivery = DeliveryKind::kHost;
   std::string delivery_reason = {};
   double gpu_share = 0;  // of the samples, whose files the trainer's GPU decodes
+  double starved = 0;    // fraction of the last seconds that the trainer slept without a batch
   // For device delivery.
   std::string gpu = {};
   cuda::HandleKind handle = cuda::HandleKind::kIpc;

@@ -56,6 +56,7 @@ TEST_F(FlowTest, AConsumerThatSaysItSleepsBesideReadyBatchesDoesNotStarve) {
   EXPECT_EQ(Feed(rig).starved, 0);
   EXPECT_GT(Feed(rig).occupancy, 0.5);
   EXPECT_EQ(Feed(rig).verdict, "the trainer is the bottleneck");
+  EXPECT_EQ(Feed(rig).bottleneck, Bottleneck::kTrainer);
 }
 
 TEST_F(FlowTest, AConsumerThatTookMoreThanThereIsAddsNoTime) {

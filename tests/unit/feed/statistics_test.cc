@@ -90,6 +90,21 @@ TEST_F(StatisticsTest, SessionsThatSleepWithoutABatchStarve) {
   EXPECT_NEAR(feed_->flow.occupancy.mean(), 0.5, 1e-9);
   EXPECT_EQ(figures.workers, 4u);
   EXPECT_FALSE(figures.has_data) << "no batch was waited for";
+  EXPECT_NEAR(statistics_.StarvedOf(one), 1, 1e-9);
+  EXPECT_EQ(statistics_.StarvedOf(other), 0);
+}
+
+TEST_F(StatisticsTest, ASessionThatIsGoneDoesNotStarve) {
+  const uint64_t session = Open(kPeer, feed_);
+  delivery(session).waiting = {.ready = 0, .asleep = true};
+  Look({});
+  Look(milliseconds(100));
+  EXPECT_NEAR(statistics_.StarvedOf(session), 1, 1e-9);
+
+  sessions_.PeerDisconnected(kPeer);
+  Look(milliseconds(100));
+
+  EXPECT_EQ(statistics_.StarvedOf(session), 0);
 }
 
 TEST_F(StatisticsTest, ATrainersWaitBeginsWithTheFirstLookThatSeesItAsleep) {

@@ -37,7 +37,7 @@ class HttpConnectionTest : public ::testing::Test {
     return heard;
   }
   void Answer(const std::string& page) {
-    connection_->Answer(std::make_shared<const std::string>(page), clock_.Now());
+    connection_->Answer({.body = std::make_shared<const std::string>(page)}, clock_.Now());
   }
 
   base::ManualClock clock_;
@@ -91,6 +91,16 @@ TEST_F(HttpConnectionTest, WhatIsTooLongIsAnsweredAndTheRestThrownAway) {
 
   EXPECT_THAT(Hear(), StartsWith("HTTP/1.1 431 "));
   EXPECT_EQ(connection_->state(), State::kLeaving);
+}
+
+TEST_F(HttpConnectionTest, APageThatIsNotThereIsNotFound) {
+  Say("GET /secret HTTP/1.1\r\n\r\n");
+  ASSERT_EQ(connection_->state(), State::kAsked);
+
+  connection_->Answer({.body = nullptr, .content = {.type = "text/html"}}, clock_.Now());
+
+  EXPECT_THAT(Hear(), AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("Content-Type: text/plain"),
+                            HasSubstr("/metrics")));
 }
 
 TEST_F(HttpConnectionTest, ThePageComesWholeThroughANarrowSocket) {

@@ -32,12 +32,21 @@ TEST(HttpRequestTest, AHeadThatDoesNotEndIsTooLong) {
   EXPECT_EQ(VerdictOn(std::string(kLimit, 'x')), HttpVerdict::kTooLong);
 }
 
-TEST(HttpRequestTest, OtherMethodsAndOtherPathsAreRefused) {
+TEST(HttpRequestTest, OtherMethodsAreRefused) {
   EXPECT_EQ(VerdictOn("POST /metrics HTTP/1.1\r\n\r\n"), HttpVerdict::kNotAllowed);
   EXPECT_EQ(VerdictOn("DELETE / HTTP/1.1\r\n\r\n"), HttpVerdict::kNotAllowed);
-  EXPECT_EQ(VerdictOn("GET / HTTP/1.1\r\n\r\n"), HttpVerdict::kNotFound);
-  EXPECT_EQ(VerdictOn("GET /metrics/../etc HTTP/1.1\r\n\r\n"), HttpVerdict::kNotFound);
-  EXPECT_EQ(VerdictOn("GET /metricsx HTTP/1.1\r\n\r\n"), HttpVerdict::kNotFound);
+}
+
+TEST(HttpRequestTest, ThePathIsTakenAsItIsWithoutItsQuery) {
+  const auto path = [](const std::string& target) {
+    return Judge("GET " + target + " HTTP/1.1\r\n\r\n", kLimit).path;
+  };
+  EXPECT_EQ(path("/"), "/");
+  EXPECT_EQ(path("/metrics"), "/metrics");
+  EXPECT_EQ(path("/status.json?a=/b?c"), "/status.json");
+  EXPECT_EQ(path("/metrics/../etc"), "/metrics/../etc");
+  EXPECT_EQ(path("/%6Detrics"), "/%6Detrics");
+  EXPECT_EQ(Judge("POST /metrics HTTP/1.1\r\n\r\n", kLimit).path, "");
 }
 
 TEST(HttpRequestTest, AnyPartOfARequestIsIncompleteUntilItIsWhole) {
@@ -90,21 +99,24 @@ TEST(FindFormTest, QualitiesDecide) {
 
 TEST(HttpRequestTest, AnAnswerNamesItsForm) {
   const std::string head =
-      ResponseHead(HttpVerdict::kPage, 17, {.open_metrics = true, .gzip = true});
+      ResponseHead(HttpVerdict::kPage, 17, MetricsContent({.open_metrics = true, .gzip = true}));
 
   EXPECT_THAT(head, HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0; "
                               "charset=utf-8\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Encoding: gzip\r\n"));
   EXPECT_THAT(head, HasSubstr("Vary: Accept, Accept-Encoding\r\n"));
-  EXPECT_THAT(ResponseHead(HttpVerdict::kNotFound, 1, {.open_metrics = true, .gzip = true}),
+  EXPECT_THAT(ResponseHead(HttpVerdict::kNotFound, 1),
               ::testing::AllOf(HasSubstr("text/plain; charset"), Not(HasSubstr("gzip"))));
 }
 
 TEST(HttpRequestTest, AnswersSayTypeLengthAndThatTheyAreTheLast) {
-  const std::string head = ResponseHead(HttpVerdict::kPage, 17);
+  const std::string head = ResponseHead(
+      HttpVerdict::kPage, 17, {.type = "text/css", .headers = "X-Mine: 1\r\nX-Yours: 2\r\n"});
 
   EXPECT_THAT(head, ::testing::StartsWith("HTTP/1.1 200 OK\r\n"));
-  EXPECT_THAT(head, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_THAT(head, HasSubstr("\r\nContent-Type: text/css\r\n"));
+  EXPECT_THAT(head, HasSubstr("\r\nCache-Control: no-store\r\n"));
+  EXPECT_THAT(head, HasSubstr("\r\nX-Mine: 1\r\nX-Yours: 2\r\n"));
   EXPECT_THAT(head, HasSubstr("Content-Length: 17\r\n"));
   EXPECT_THAT(head, HasSubstr("Connection: close\r\n"));
   EXPECT_THAT(head, ::testing::EndsWith("\r\n\r\n"));
