@@ -3,10 +3,10 @@
 //                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
 //                                  THREADS PAUSE_MS]
 // NAME: endpoint, region, path_style (0, 1), ca, tries, trying_s, deadline_ms, stall_s. Without an
-// endpoint,
-// it is that of the environment. Keys and certificates are those of the environment. Prints the
-// status, then for stat "BYTES ETAG", for list the names, for read the bytes in hexadecimal (of the
-// last of several), the retries, and how many second requests were sent, and were answered first.
+// endpoint, it is that of the environment. Keys and certificates are those of the environment.
+// Prints the status, then for stat "BYTES ETAG", for list the names, for read the bytes in
+// hexadecimal (of the last of several), the retries, and how many second requests were sent, and
+// were answered first.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
