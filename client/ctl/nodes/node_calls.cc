@@ -76,6 +76,8 @@ std::vector<NodeAnswer> GrpcNodeCalls::AskAll(base::Duration timeout) {
   void* tag = nullptr;
   for (bool ok = false; under_way > 0 && queue.Next(&tag, &ok);) --under_way;
   queue.Shutdown();
+  for (bool ok = false; queue.Next(&tag, &ok);) {
+  }
   for (size_t i = 0; i < endpoints_.size(); ++i) {
     if (stubs_[i] == nullptr) continue;
     answers[i].trouble = InWords(asked[i].status_end);

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 
@@ -43,16 +43,15 @@ struct LookUps {
   std::vector<gaicb*> list;
 };
 
+// Looks now and then. gai_suspend is not for several look-ups: if a second one ends while it
+// returns because of the first, glibc (2.36) writes to its stack frame, which is gone by then.
 void WaitFor(LookUps& look_ups, base::Duration timeout) {
+  constexpr std::chrono::milliseconds kFirst(1), kLongest(20);
   const base::SteadyClock clock;
   const base::TimePoint until = clock.Now() + timeout;
-  for (base::Duration left = timeout; left > base::Duration::zero() && !look_ups.AllEnded();
-       left = until - clock.Now()) {
-    const auto ns = std::chrono::nanoseconds(left).count();
-    const timespec wait = {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
-    // Returns when any of them ends, or a signal comes.
-    ::gai_suspend(look_ups.list.data(), static_cast<int>(look_ups.list.size()), &wait);
-  }
+  for (auto pause = kFirst; clock.Now() < until && !look_ups.AllEnded();
+       pause = std::min(2 * pause, kLongest))
+    std::this_thread::sleep_for(pause);
 }
 
 std::string AddressText(const addrinfo& info) {

@@ -30,8 +30,9 @@ absl::StatusOr<FolderContent> LookInto(const std::string& folder, source::Remote
   FolderContent content;
   const auto take = [&](const std::vector<source::RemoteEntry>& page) -> absl::StatusOr<bool> {
     for (const source::RemoteEntry& entry : page) {
-      content.tar |= entry.pin != 0 && absl::EndsWith(entry.name, source::kTarSuffix);
-      content.records |= entry.pin != 0 && absl::EndsWith(entry.name, source::kRecordsSuffix);
+      const bool is_file = entry.pin != 0 && entry.name[0] != '.';  // hidden ones are none
+      content.tar |= is_file && absl::EndsWith(entry.name, source::kTarSuffix);
+      content.records |= is_file && absl::EndsWith(entry.name, source::kRecordsSuffix);
       content.folders |= entry.pin == 0;
     }
     content.entries += page.size();

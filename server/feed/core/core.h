@@ -201,7 +201,7 @@ class Core {
   // Announcements since the last call, in order for each session.
   std::vector<Announcement> TakeAnnouncements();
 
-  // Windows unused for 30 s shrink to one batch.
+  // Windows whose ready batches nobody has taken for 30 s shrink to one batch.
   void Tick(base::TimePoint now);
 
   std::optional<SessionView> View(SessionId session) const;

@@ -129,7 +129,8 @@ std::vector<Slot*> Session::Held() const {
 }
 
 void Session::ShrinkIfUntouched(base::TimePoint now) {
-  if (now - touched_ >= kUntouched) window_ = 1;
+  const bool waits = announced_ == taken_;
+  if (!waits && now - touched_ >= kUntouched) window_ = 1;
 }
 
 SessionView Session::View() const {

@@ -198,7 +198,8 @@ void RowDispatch::TryAgainOrFail(const FillOutcome& outcome, RowTask task, base:
     return held_.Hold({task, outcome.feed, std::string(outcome.why.message())}, now + *wait);
   core_.RowReturned(task);
   if (wait) return;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(retry_for_).count();
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now - task.failing_since).count();
   Fail(outcome.feed, base::Annotate(outcome.why, absl::StrCat("samples could not be read for ",
                                                               seconds, " s; check their storage")));
 }

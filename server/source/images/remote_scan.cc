@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "server/source/files/escape.h"
 #include "server/source/files/index_memory.h"
 #include "server/source/files/parallel_for.h"
@@ -26,6 +27,9 @@ struct PythonOrder {
   bool operator()(const std::string& a, const std::string& b) const { return PythonLess(a, b); }
 };
 using FoldersByPath = std::map<std::string, ScannedFolder, PythonOrder>;
+
+// Whether a folder on a disk could hold something of that name.
+bool CanBeName(absl::string_view part) { return !part.empty() && part != "." && part != ".."; }
 
 class RemoteScanner {
  public:
@@ -60,10 +64,10 @@ class RemoteScanner {
         ++root_.entries;
         if (entry.pin != 0) continue;  // as in ImageFolder, files beside the classes are none
         const std::string name = entry.name.substr(0, entry.name.size() - 1);
-        if (name.empty() || !IsUtf8(name))
-          return absl::FailedPreconditionError(
-              absl::StrCat("'", Url(entry.name),
-                           "': a class's name must not be empty, and be UTF-8; rename it"));
+        if (!CanBeName(name) || !IsUtf8(name))
+          return absl::FailedPreconditionError(absl::StrCat(
+              "'", Url(entry.name),
+              "': a class's name must not be empty, '.' or '..', and be UTF-8; rename it"));
         classes_.push_back(name);
       }
       return true;
@@ -93,6 +97,11 @@ class RemoteScanner {
 
   absl::Status Add(const std::string& path, const RemoteEntry& entry, FoldersByPath& folders) {
     if (!HasImageExtension(path)) return absl::OkStatus();
+    const std::vector<absl::string_view> parts = absl::StrSplit(path, '/');
+    if (!std::all_of(parts.begin(), parts.end(), CanBeName))
+      return absl::FailedPreconditionError(
+          absl::StrCat("'", Url(path), "' has a part that is empty, '.' or '..', which no file's ",
+                       "path can have; rename it"));
     const size_t slash = path.rfind('/');
     const absl::string_view name = absl::string_view(path).substr(slash + 1);
     if (absl::StrContains(name, '\0'))

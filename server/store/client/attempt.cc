@@ -53,7 +53,7 @@ void Attempt::SetUp(const Curl& curl, CURL* handle, const Options& options) {
   set(CURLOPT_BUFFERSIZE, kBufferBytes);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, ToMs(options.connect_timeout));
-  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_LIMIT, 1024L);
   set(CURLOPT_LOW_SPEED_TIME, std::max(1L, ToMs(options.stall_timeout) / 1000));
   set(CURLOPT_HEADERFUNCTION, &Attempt::OnHeader);
   set(CURLOPT_WRITEFUNCTION, &Attempt::OnBytes);

@@ -167,6 +167,7 @@ void ObjectStore::CountRetry(const TransferAnswer& answer) {
 template <typename Make>
 TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const Make& make) {
   const int most = tries == Tries::kLong ? options_.most_tries_long : options_.most_tries;
+  const base::TimePoint last_begin = base::Now() + options_.longest_trying;
   bool has_learnt = false, has_renewed = false;
   base::BackOff back_off({.first = options_.first_pause, .longest = options_.longest_pause});
   for (int tried = 1;; ++tried) {
@@ -187,7 +188,8 @@ TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const M
       has_renewed = true;
       continue;
     }
-    if (tried >= most || !absl::IsUnavailable(ToStatus(answer, address))) return answer;
+    if (tried >= most || base::Now() >= last_begin) return answer;
+    if (!absl::IsUnavailable(ToStatus(answer, address))) return answer;
     CountRetry(answer);
     Pause(back_off.Next(), answer);
   }

@@ -31,6 +31,7 @@ class ObjectStore {
     // before the second, each further one twice as long, of which up to half is left out at random.
     int most_tries = 4;       // of reads in a feed, which asks again
     int most_tries_long = 8;  // of everything that opens a dataset, about 11 s
+    base::Duration longest_trying = std::chrono::seconds(12);  // no other try begins after that
     base::Duration first_pause = std::chrono::milliseconds(100);
     base::Duration longest_pause = std::chrono::seconds(5);  // also if the store asks for more
   };

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "server/store/address/amazon.h"
 #include "server/store/client/retry_reason.h"
@@ -142,6 +143,13 @@ TransferRequest ToBucketRequest(const Address& address, const StoreAccess& acces
   return MakeRequest(address, access, absl::StrCat(BucketUrl(address, access), "/?", query));
 }
 
+absl::string_view EtagOf(const TransferAnswer& answer) {
+  const absl::string_view etag = answer.Header("etag");
+  absl::string_view value = absl::StripAsciiWhitespace(etag);
+  absl::ConsumePrefix(&value, "W/");
+  return value.empty() || value == "\"\"" ? absl::string_view() : etag;
+}
+
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address) {
   PENSTOCK_RETURN_IF_ERROR(ToStatus(answer, address));
   ObjectVersion version;
@@ -149,7 +157,7 @@ absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Addr
   if (version.bytes == 0 && !absl::SimpleAtoi(answer.Header("content-length"), &version.bytes))
     return absl::DataLossError(
         absl::StrCat("'", ToText(address), "': the store does not tell its size"));
-  version.etag = std::string(answer.Header("etag"));
+  version.etag = std::string(EtagOf(answer));
   version.modified = std::string(answer.Header("last-modified"));
   absl::Time time;
   if (absl::ParseTime("%a, %d %b %Y %H:%M:%S GMT", version.modified, &time, nullptr))
@@ -165,10 +173,12 @@ absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& ver
   };
   if (answer.total_bytes != 0 && answer.total_bytes != version.bytes)
     return changed("its size was ", version.bytes, " and is ", answer.total_bytes);
-  const bool has_etag = !version.etag.empty();
-  const absl::string_view mark = answer.Header(has_etag ? "etag" : "last-modified");
-  if (mark == (has_etag ? version.etag : version.modified)) return absl::OkStatus();
-  if (!mark.empty()) return changed(has_etag ? "its ETag" : "its time", " is another one");
+  const absl::string_view etag = EtagOf(answer), modified = answer.Header("last-modified");
+  if (!etag.empty() && !version.etag.empty() && etag != version.etag)
+    return changed("its ETag is another one");
+  if (!modified.empty() && !version.modified.empty() && modified != version.modified)
+    return changed("it was written at another time");
+  if (version.etag.empty() ? !modified.empty() : !etag.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("'", ToText(address), "': the server does not say which version it sends, so a ",
                    "change could not be noticed; serve it by one that does"));

@@ -49,12 +49,16 @@ TransferRequest ToReadRequest(const Address& address, const StoreAccess& access,
 TransferRequest ToBucketRequest(const Address& address, const StoreAccess& access,
                                 const std::string& query);
 
+// The answer's ETag, with its quotes; empty if there is none, or nothing between its quotes, which
+// some servers send for every object.
+absl::string_view EtagOf(const TransferAnswer& answer);
 // The version that an answer to a stat speaks of. **Errors**: those of ToStatus; DataLoss if its
 // size is missing.
 absl::StatusOr<ObjectVersion> ToVersion(const TransferAnswer& answer, const Address& address);
 // Whether the answer to a read is of that version. Some servers ignore If-Match, so the answer must
 // say so itself. **Errors**: DataLoss: it is of another version; FailedPrecondition: it doesn't
-// say.
+// say. ETag and Last-Modified must both be the same where both are known, because some servers give
+// an ETag that does not change with the object.
 absl::Status CheckVersion(const TransferAnswer& answer, const ObjectVersion& version,
                           const Address& address);
 // What an answer means, with the object's URL. Ok if it is a success. **Errors**: Unavailable: try

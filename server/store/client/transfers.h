@@ -35,7 +35,7 @@ class Transfers {
     std::string proxy = {};           // empty: as the environment says (https_proxy, no_proxy, …)
     uint32_t most_connections = 512;  // to one host
     base::Duration connect_timeout = std::chrono::seconds(10);
-    base::Duration stall_timeout = std::chrono::seconds(20);  // without a byte
+    base::Duration stall_timeout = std::chrono::seconds(10);  // at less than 1 KiB/s
     Hedging::Options hedging = {};
   };
   using Done = std::function<void(TransferAnswer)>;

@@ -39,7 +39,7 @@ absl::Status CheckWholeObject(const TransferAnswer& answer, const Address& addre
         absl::StrCat("'", ToText(address), "' has changed since it was listed: ", how...));
   };
   const bool is_success = answer.code >= 200 && answer.code < 300;
-  const absl::string_view etag = answer.Header("etag");
+  const absl::string_view etag = EtagOf(answer);
   if (is_success && !etag.empty() && PinOf(etag) != pin) return changed("its ETag is another one");
   uint64_t length = 0;
   if (is_success && absl::SimpleAtoi(answer.Header("content-length"), &length) && length != bytes)

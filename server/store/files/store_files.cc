@@ -279,7 +279,7 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
   std::vector<std::string> urls;
   for (const std::string& key : keys) {
     const absl::string_view name = absl::string_view(key).substr(address.key.size());
-    if (name.size() > suffix.size() && absl::EndsWith(name, suffix) &&
+    if (name.size() > suffix.size() && absl::EndsWith(name, suffix) && name[0] != '.' &&
         !absl::StrContains(name, '/'))
       urls.push_back(absl::StrCat(folder, name));
   }

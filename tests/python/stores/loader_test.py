@@ -111,7 +111,7 @@ class EqualTest(StoreTest):
         self.expect_equal(self.epoch(remote), self.epoch(local))
 
     def test_a_folder_stands_for_its_shards(self):
-        strange = [f"s3://strange/a b+c&d/{name}" for name in ("x.txt", "below/000000.tar")]
+        strange = [f"s3://strange/a b+c&d/{name}" for name in ("x.txt", "below/000000.tar", "._000000.tar")]
         for path in self.shards.iterdir():
             self.store.put("strange", f"a b+c&d/{path.name}", path.read_bytes())
         for url in strange:

@@ -52,6 +52,13 @@ class PhotographsTest(PhotographsCase):
         self.assertGreaterEqual(counts["most_under_way"], 24, counts)
         self.assertLess(counts["bytes"], 2.05 * self.photograph_bytes())  # of two epochs, at most
 
+    def test_keys_that_no_file_could_have_are_refused(self):
+        for number, key in enumerate(("../class03/x.jpg", "class03/../x.jpg", "class03//x.jpg", "class03/./x.jpg")):
+            with self.subTest(key):
+                self.store.put_folder(f"odd{number}", self.folders, prefix="in/")
+                self.store.put(f"odd{number}", f"in/{key}", datasets.photographs()[0])
+                self.assertRegex(self.refusal(self.loader(f"s3://odd{number}/in/")), "'\\.\\.'.*rename it")
+
     def test_faults_that_pass_cost_no_sample(self):
         for seed, (fault, fields) in enumerate({
                 "slow_down": {"share": 0.2, "count": 60}, "reset": {"share": 0.1, "after_bytes": 5000},

@@ -2,10 +2,11 @@
 //                                  read_object [NAME=VALUE]... list URL
 //                                  read_object [NAME=VALUE]... read URL OFFSET BYTES [TIMES
 //                                  THREADS PAUSE_MS]
-// NAME: endpoint, region, path_style (0, 1), ca, tries, deadline_ms, stall_s. Without an endpoint,
-// it is that of the environment. Keys and certificates are those of the environment. Prints the
-// status, then for stat "BYTES ETAG", for list the names, for read the bytes in hexadecimal (of the
-// last of several), the retries, and how many second requests were sent, and were answered first.
+// NAME: endpoint, region, path_style (0, 1), ca, tries, trying_s, deadline_ms, stall_s. Without an
+// endpoint, it is that of the environment. Keys and certificates are those of the environment.
+// Prints the status, then for stat "BYTES ETAG", for list the names, for read the bytes in
+// hexadecimal (of the last of several), the retries, and how many second requests were sent, and
+// were answered first.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -69,6 +70,8 @@ int Run(std::map<std::string, std::string> options, const std::vector<std::strin
     store_options.most_tries = store_options.most_tries_long =
         static_cast<int>(Number(options["tries"]));
   ObjectStore store(transfers, store_options);
+  if (!options["trying_s"].empty())
+    store_options.longest_trying = std::chrono::seconds(Number(options["trying_s"]));
   const auto address = ParseAddress(words.at(1));
   if (!address.ok()) return Say(address.status());
   if (words[0] == "list") {

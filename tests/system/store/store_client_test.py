@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
@@ -144,6 +145,18 @@ class PinnedTest(StoreCase):
 
     def test_a_store_that_falls_silent_is_trouble_after_the_stall_timeout(self):
         self.proxy.add("stall", after_bytes=100, seconds=30, method="GET")
+        status, _, _ = self.read("s3://names/big", 0, 5000, through=self.proxy, tries=1, stall_s=1)
+        self.assertIn("UNAVAILABLE", status)
+
+    def test_a_store_that_stays_silent_is_not_tried_for_minutes(self):
+        self.proxy.add("outage", mode="hang", seconds=60)
+        began = time.monotonic()
+        status, _, _ = self.read("s3://names/plain", 0, 5, through=self.proxy, tries=100, stall_s=1, trying_s=2)
+        self.assertIn("UNAVAILABLE", status)
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_a_store_that_drips_is_as_one_that_falls_silent(self):
+        self.proxy.add("bandwidth", bytes_per_s=100, method="GET")
         status, _, _ = self.read("s3://names/big", 0, 5000, through=self.proxy, tries=1, stall_s=1)
         self.assertIn("UNAVAILABLE", status)
 

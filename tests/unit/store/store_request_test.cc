@@ -141,6 +141,30 @@ TEST(StoreRequestTest, WithoutAnETagTheTimeTellsVersionsApart) {
   EXPECT_TRUE(absl::IsFailedPrecondition(check("")));
 }
 
+TEST(StoreRequestTest, AnETagOfNothingIsNone) {
+  for (const std::string etag : {"\"\"", "W/\"\"", "", " \"\" "}) {
+    const auto version = ToVersion(
+        Answer(200, {{"content-length", "10"}, {"etag", etag}, {"last-modified", "then"}}),
+        At("s3://bucket/x"));
+    EXPECT_EQ(version->etag, "");
+    EXPECT_TRUE(absl::IsDataLoss(CheckVersion(
+        Answer(206, {{"etag", etag}, {"last-modified", "now"}}), *version, At("s3://bucket/x"))));
+  }
+}
+
+TEST(StoreRequestTest, AnETagThatStaysTheSameDoesNotHideAnotherTime) {
+  const ObjectVersion version = {.bytes = 10, .etag = "\"e\"", .modified = "then"};
+  const auto check = [&](const std::string& etag, const std::string& time) {
+    return CheckVersion(Answer(206, {{"etag", etag}, {"last-modified", time}}), version,
+                        At("https://host/x"));
+  };
+  EXPECT_TRUE(check("\"e\"", "then").ok());
+  EXPECT_TRUE(check("\"e\"", "").ok());
+  EXPECT_TRUE(absl::IsDataLoss(check("\"e\"", "now")));
+  EXPECT_TRUE(absl::IsDataLoss(check("\"f\"", "then")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(check("", "then")));
+}
+
 TEST(StoreRequestTest, AnswersMeanWhatStoresMeanByThem) {
   const auto status = [](int code, const std::string& body = "") {
     return ToStatus(Answer(code, {}, body), At("s3://bucket/x"));

@@ -163,20 +163,33 @@ TEST_F(SessionTest, ADetachedSessionReservesOnlyWhatItHolds) {
 TEST_F(SessionTest, AWindowUntouchedForThirtySecondsShrinksToOneBatch) {
   harness_.AddSlots(4);
   const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 4));
+  harness_.Decode(1);
 
   Tick(29);
   EXPECT_EQ(harness_.core.View(session)->window, 4u);
   Tick(1);
 
   EXPECT_EQ(harness_.core.View(session)->window, 1u);
-  EXPECT_EQ(harness_.Decode(), 1u);
+  EXPECT_EQ(harness_.Decode(), 0u);
+}
+
+TEST_F(SessionTest, AWindowWhoseTrainerWaitsForABatchDoesNotShrink) {
+  harness_.AddSlots(4);
+  const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 4));
+  harness_.Decode(1);
+  ASSERT_TRUE(harness_.Take(session, 1).ok());
+
+  Tick(60);  // nothing could be read meanwhile; the trainer still holds its last batch
+
+  EXPECT_EQ(harness_.core.View(session)->window, 4u);
+  EXPECT_EQ(harness_.Decode(), 3u);
 }
 
 TEST_F(SessionTest, AShrunkWindowGrowsAtTheNextTake) {
   harness_.AddSlots(4);
   const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 4));
+  harness_.Decode(1);
   Tick(30);
-  harness_.Decode();
 
   ASSERT_TRUE(harness_.Take(session, 1).ok());
 
@@ -200,6 +213,7 @@ TEST_F(SessionTest, SayingTheSameNumberAgainIsNotATake) {
 TEST_F(SessionTest, AShrunkWindowStaysReserved) {
   harness_.AddSlots(4);
   harness_.Open(1, Harness::Spec(1000, 1, 4));
+  harness_.Decode(1);
   Tick(60);
 
   EXPECT_FALSE(TryOpen(2, Harness::Spec(1000, 1, 1)).ok());
