@@ -132,9 +132,9 @@ TEST(MetricsTest, NamesAreThoseOfTheConventions) {
 }
 
 TEST(MetricsTest, NoLabelIsOfASampleAPathASessionOrAProcess) {
-  const std::set<std::string> allowed = {
-      "dataset", "delivery", "gpu",     "method",          "name", "reason", "state",
-      "stage",   "user",     "version", "protocol_version"};
+  const std::set<std::string> allowed = {"le",     "dataset", "delivery", "gpu",
+                                         "method", "name",    "reason",   "state",
+                                         "stage",  "user",    "version",  "protocol_version"};
   const Snapshot snapshot = Everything();
   for (const Family& family : Metrics(SomeFacts(), &snapshot, {}))
     for (const Sample& sample : family.samples)
