@@ -222,6 +222,20 @@ class JsonTest(unittest.TestCase):
             self.assertEqual(daemon.ends(signal.SIGTERM), 0)
             self.assertEqual(daemon.json("ending")[0]["level"], "info")
 
+    def test_changes_say_which_process_asked(self):
+        def ctl(*arguments):
+            process = subprocess.Popen([BIN / "penstockctl", "--address", daemon.folder / "run-admin/admin.sock",
+                                        *arguments], stdout=subprocess.DEVNULL)
+            self.assertEqual(process.wait(30), 0, daemon.text)
+            return process.pid
+
+        with Daemon("log: {format: json}") as daemon:
+            self.assertTrue(until(lambda: daemon.json("serving")))
+            asked = {"workers_set": ctl("workers", "--set", "2"), "reloaded": ctl("reload"), "draining": ctl("drain")}
+            for event, pid in asked.items():
+                said = until(lambda event=event: daemon.json(event))[0]
+                self.assertEqual((said["pid"], said["user"]), (pid, os.getuid()), event)
+
     def test_a_crash_is_one_object(self):
         with Daemon("log: {format: json}") as daemon:
             self.assertTrue(until(lambda: daemon.json("serving")))

@@ -80,7 +80,8 @@ class ReloadsTest : public ::testing::Test {
   }
   void Ask(Reloads& reloads) {
     reloads.Ask(
-        [this](const absl::StatusOr<v1::ReloadResponse>& answer) { answers_.push_back(answer); });
+        [this](const absl::StatusOr<v1::ReloadResponse>& answer) { answers_.push_back(answer); },
+        {});
   }
 
   absl::StatusOr<config::v1::Config> next_ = Config("b");

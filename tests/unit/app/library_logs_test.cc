@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 TEST(LibraryLogsTest, EachLineOfTextBecomesAnEvent) {
   std::FILE* const before = stderr;
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   LogTextOnStderr();
   std::FILE* const ours = stderr;
 
@@ -22,7 +22,7 @@ TEST(LibraryLogsTest, EachLineOfTextBecomesAnEvent) {
   stderr = before;
   std::fclose(ours);
 
-  const std::string written = testing::internal::GetCapturedStderr();
+  const std::string written = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(written, HasSubstr("level=error event=text text=\"a library says \\\"x\\\"\"\n"));
   EXPECT_THAT(written, HasSubstr("level=error event=text text=\"and more\"\n"));
 }

@@ -116,8 +116,12 @@ TEST(MetricsSnapshotTest, EachStageOfAFeedHasItsPlaceWithWhatPassedIt) {
                                   .copy = seconds(5),
                                   .waits = 7,
                                   .consumer = seconds(6)};
-  const feed::FlowTotals flow = {
-      .stages = stages, .open = seconds(30), .filled = seconds(20), .starved = seconds(10)};
+  feed::FlowTotals flow = {.stages = stages,
+                           .times = {},
+                           .open = seconds(30),
+                           .filled = seconds(20),
+                           .starved = seconds(10)};
+  flow.times.trainer.ObserveBatch(seconds(2), 7, "4bf9");
   status::Snapshot snapshot;
 
   AddCounts({{"flowers", {.counts = {.batches_decoded = 4, .rows_decoded = 8}, .flow = flow}}},
@@ -134,6 +138,14 @@ TEST(MetricsSnapshotTest, EachStageOfAFeedHasItsPlaceWithWhatPassedIt) {
   EXPECT_EQ(counts.sessions_open, seconds(30));
   EXPECT_EQ(counts.sessions_filled, seconds(20));
   EXPECT_EQ(counts.sessions_starved, seconds(10));
+  const status::TimesFacts& waits = counts.times[5];
+  ASSERT_EQ(waits.buckets.size(), waits.limits.size() + 1);
+  EXPECT_EQ(waits.buckets[12].count, 1u);
+  EXPECT_EQ(waits.limits[12], 2.5);
+  EXPECT_EQ(waits.sum_seconds, 2);
+  EXPECT_EQ(waits.buckets[12].example->session, 7u);
+  EXPECT_EQ(waits.buckets[12].example->trace_id, "4bf9");
+  EXPECT_FALSE(waits.buckets[0].example);
 }
 
 TEST(MetricsSnapshotTest, WithoutWorkersNobodyIsBusy) {

@@ -23,17 +23,17 @@ class DrainTest : public SessionRig {
 
 TEST_F(DrainTest, NobodyComesInWhileItIsActive) {
   EXPECT_TRUE(drain_.MayOpen().ok());
-  drain_.Set(true);
+  drain_.Set(true, {});
 
   EXPECT_TRUE(absl::IsUnavailable(drain_.MayOpen()));
-  drain_.Set(false);
+  drain_.Set(false, {});
   EXPECT_TRUE(drain_.MayOpen().ok());
 }
 
 TEST_F(DrainTest, ASessionEndsWithItsEpochAndNotBefore) {
   const uint64_t id = Open(kPeer, MakeFeed());
   Take(id, 3);
-  drain_.Set(true);
+  drain_.Set(true, {});
   EXPECT_EQ(drain_.RestOf(id, *sessions_.Find(id)), 7u);
 
   Take(id, 6);
@@ -51,9 +51,9 @@ TEST_F(DrainTest, WhoHasTakenNothingOfItsEpochEndsAtOnceAndStaysSo) {
   const uint64_t id = Open(kPeer, MakeFeed());
   Take(id, 10);
 
-  drain_.Set(true);
+  drain_.Set(true, {});
   EXPECT_EQ(delivery(id).state, shm::SessionState::kClosing);
-  drain_.Set(false);
+  drain_.Set(false, {});
 
   EXPECT_TRUE(sessions_.Find(id)->ended);
 }
@@ -71,7 +71,7 @@ TEST_F(DrainTest, TheDaemonsOwnSessionIsNotWaitedFor) {
   const uint64_t id = Open(kPeer, MakeFeed());
   sessions_.Find(id)->request.canary = true;
 
-  drain_.Set(true);
+  drain_.Set(true, {});
 
   EXPECT_FALSE(Drain::WaitsFor(*sessions_.Find(id)));
   EXPECT_EQ(delivery(id).state, std::nullopt);

@@ -27,8 +27,10 @@ class StatisticsTest : public SessionRig {
   }
 
   void BatchIsFull(uint64_t id, uint64_t sequence) {
-    statistics_.SlotFull(*sessions_.Find(id), {.session = SessionId(id), .sequence = sequence},
-                         now_);
+    Announcement announcement;
+    announcement.session = SessionId(id);
+    announcement.sequence = sequence;
+    statistics_.SlotFull(*sessions_.Find(id), announcement, now_);
   }
 
   pyworkers::Hosts hosts_{{}, seconds(1)};

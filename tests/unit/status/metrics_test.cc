@@ -24,10 +24,17 @@ size_t SeriesOf(const std::string& family, const Snapshot& snapshot) {
   return 0;
 }
 
+TimesFacts SomeTimes() {
+  return {.limits = {0.25, 1},
+          .buckets = {{.count = 7}, {.count = 2, .example = {{7, "4bf9", 0.5}}}, {.count = 1}},
+          .sum_seconds = 4.5};
+}
+
 // A snapshot with one of everything.
 Snapshot Everything() {
   Snapshot snapshot;
   snapshot.counts["flowers"] = {.batches_decoded = 7, .batches_announced = 14};
+  snapshot.counts["flowers"].times.fill(SomeTimes());
   snapshot.datasets = {{"flowers", 1000, {{"truncated", 2}}}};
   snapshot.gpus = {{.uuid = "GPU-1", .name = "a GPU"}};
   snapshot.users = {{.user = 1000, .sessions = 2}};
@@ -125,9 +132,9 @@ TEST(MetricsTest, NamesAreThoseOfTheConventions) {
 }
 
 TEST(MetricsTest, NoLabelIsOfASampleAPathASessionOrAProcess) {
-  const std::set<std::string> allowed = {
-      "dataset", "delivery", "gpu",     "method",          "name", "reason", "state",
-      "stage",   "user",     "version", "protocol_version"};
+  const std::set<std::string> allowed = {"le",     "dataset", "delivery", "gpu",
+                                         "method", "name",    "reason",   "state",
+                                         "stage",  "user",    "version",  "protocol_version"};
   const Snapshot snapshot = Everything();
   for (const Family& family : Metrics(SomeFacts(), &snapshot, {}))
     for (const Sample& sample : family.samples)
@@ -269,15 +276,8 @@ TEST(MetricsTest, HowScrapingGoesIsSaid) {
 
 // ---- Distributions of times ----
 
-TimesFacts SomeTimes() {
-  return {.limits = {0.25, 1},
-          .buckets = {{.count = 7}, {.count = 2, .example = {{7, "4bf9", 0.5}}}, {.count = 1}},
-          .sum_seconds = 4.5};
-}
-
 TEST(TimesTest, BucketsAddUpAndTheirLimitsAreFloatingPointNumbers) {
-  Snapshot snapshot = Everything();
-  snapshot.counts["flowers"].times[5] = SomeTimes();
+  const Snapshot snapshot = Everything();
 
   const std::string text = TextOf(snapshot);
 
@@ -289,8 +289,7 @@ TEST(TimesTest, BucketsAddUpAndTheirLimitsAreFloatingPointNumbers) {
 }
 
 TEST(TimesTest, AnExemplarNamesTheSessionAndItsTrace) {
-  Snapshot snapshot = Everything();
-  snapshot.counts["flowers"].times[5] = SomeTimes();
+  const Snapshot snapshot = Everything();
 
   const std::string text = Format(Metrics({}, &snapshot, {}), TextFormat::kOpenMetrics);
 
@@ -299,7 +298,7 @@ TEST(TimesTest, AnExemplarNamesTheSessionAndItsTrace) {
 }
 
 TEST(TimesTest, WhatWasNeverObservedHasNoSeries) {
-  Snapshot snapshot = Everything();
+  Snapshot snapshot;
   snapshot.counts["flowers"].times[5] = {.limits = {1}, .buckets = {{}, {}}};
 
   EXPECT_EQ(SeriesOf("penstock_trainer_wait_seconds", snapshot), 0u);

@@ -66,8 +66,8 @@ TEST_F(LogTest, AJsonLineIsOneObjectWithTypedValues) {
   Log(Level::kWarning, "e", {{"a", 1}, {"b", "x"}}, 12);
 
   EXPECT_THAT(Written(),
-              MatchesRegex("{\"time\":\"[-0-9T:.]+Z\",\"level\":\"warning\",\"event\":\"e\","
-                           "\"a\":1,\"b\":\"x\",\"suppressed\":12}\n"));
+              MatchesRegex("\\{\"time\":\"[-0-9T:.]+Z\",\"level\":\"warning\",\"event\":\"e\","
+                           "\"a\":1,\"b\":\"x\",\"suppressed\":12\\}\n"));
 }
 
 TEST_F(LogTest, BracesInAMessageAreNoFormatString) {
