@@ -24,13 +24,13 @@ absl::Status MetricsPort::Serve(status::Collector::Sources sources,
                                 std::optional<status::Pages::Sources> pages) {
   collector_ = std::make_unique<status::Collector>(std::move(sources));
   status::HttpServer::Routes routes;
-  routes["/metrics"] = {.content = {.type = "text/plain; version=0.0.4; charset=utf-8"},
-                        .body = [this](const status::HttpCounts& counts) {
-                          return collector_->Page({.answered = counts.answered,
-                                                   .refused = counts.refused,
-                                                   .dropped = counts.dropped,
-                                                   .snapshot_age = {}});
-                        }};
+  routes["/metrics"] = [this](const status::HttpCounts& counts, const status::HttpRequest&) {
+    return status::HttpPage{.body = collector_->Page({.answered = counts.answered,
+                                                      .refused = counts.refused,
+                                                      .dropped = counts.dropped,
+                                                      .snapshot_age = {}}),
+                            .content = {.type = "text/plain; version=0.0.4; charset=utf-8"}};
+  };
   if (pages) {
     pages_ = std::make_unique<status::Pages>(*std::move(pages));
     AddPageRoutes(*pages_, routes);
