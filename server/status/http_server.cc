@@ -126,8 +126,7 @@ void HttpServer::Serve(HttpConnection& connection) {
 HttpPage HttpServer::Find(const HttpRequest& request) const {
   if (request.verdict != HttpVerdict::kPage) return {};
   const auto route = routes_.find(request.path);
-  if (route == routes_.end()) return {};
-  return route->second(counts(), request.form);
+  return route == routes_.end() ? HttpPage{} : route->second(counts(), request);
 }
 
 void HttpServer::Forget(base::TimePoint now) {

@@ -34,9 +34,9 @@ class HttpServer {
     uint32_t connections_per_second = 250;
     HttpConnection::Limits limits;
   };
-  // Makes a page, on the server's thread; may wait at most one second. Without a body, there is no
-  // such page now.
-  using Route = std::function<HttpPage(const HttpCounts& so_far, const PageForm& form)>;
+  // Makes a page on the server's thread; may wait at most one second. A null body: there is no such
+  // page now.
+  using Route = std::function<HttpPage(const HttpCounts& so_far, const HttpRequest& request)>;
   using Routes = std::map<std::string, Route>;  // by path
 
   static absl::StatusOr<std::unique_ptr<HttpServer>> Start(posix::Fd listener, Routes routes,

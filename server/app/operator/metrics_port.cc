@@ -24,13 +24,14 @@ absl::Status MetricsPort::Serve(status::Collector::Sources sources,
                                 std::optional<status::Pages::Sources> pages) {
   collector_ = std::make_unique<status::Collector>(std::move(sources));
   status::HttpServer::Routes routes;
-  routes["/metrics"] = [this](const status::HttpCounts& counts, const status::PageForm& form) {
+  routes["/metrics"] = [this](const status::HttpCounts& counts,
+                              const status::HttpRequest& request) {
     return status::HttpPage{.body = collector_->Page({.answered = counts.answered,
                                                       .refused = counts.refused,
                                                       .dropped = counts.dropped,
                                                       .snapshot_age = {}},
-                                                     form),
-                            .content = status::MetricsContent(form)};
+                                                     request.form),
+                            .content = status::MetricsContent(request.form)};
   };
   if (pages) {
     pages_ = std::make_unique<status::Pages>(*std::move(pages));

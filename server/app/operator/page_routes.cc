@@ -11,7 +11,10 @@
 namespace penstock::app {
 namespace {
 
+using status::HttpContent;
 using status::HttpCounts;
+using status::HttpPage;
+using status::HttpRequest;
 
 // Nobody else's pages may frame the page or read it.
 constexpr char kOwnPagesAlone[] =
@@ -40,18 +43,16 @@ std::string PagePolicy(const status::PageFiles& files) {
 
 void AddPageRoutes(status::Pages& pages, status::HttpServer::Routes& routes) {
   const status::PageFiles files = status::ReadPageFiles();
-  const auto html = std::make_shared<const std::string>(files.html);  // shared with responses
-  const status::HttpContent json = {.type = "application/json", .headers = kOwnPagesAlone};
-  routes["/"] = [page =
-                     status::HttpPage{.body = html,
-                                      .content = {.type = "text/html; charset=utf-8",
-                                                  .headers = PagePolicy(files) + kOwnPagesAlone}}](
-                    const HttpCounts&, const status::PageForm&) { return page; };
-  routes["/status.json"] = [&pages, json](const HttpCounts&, const status::PageForm&) {
-    return status::HttpPage{.body = pages.StatusJson(), .content = json};
+  const HttpPage page = {.body = std::make_shared<const std::string>(files.html),
+                         .content = {.type = "text/html; charset=utf-8",
+                                     .headers = PagePolicy(files) + kOwnPagesAlone}};
+  const HttpContent json = {.type = "application/json", .headers = kOwnPagesAlone};
+  routes["/"] = [page](const HttpCounts&, const HttpRequest&) { return page; };
+  routes["/status.json"] = [&pages, json](const HttpCounts&, const HttpRequest&) {
+    return HttpPage{.body = pages.StatusJson(), .content = json};
   };
-  routes["/history.json"] = [&pages, json](const HttpCounts&, const status::PageForm&) {
-    return status::HttpPage{.body = pages.HistoryJson(), .content = json};
+  routes["/history.json"] = [&pages, json](const HttpCounts&, const HttpRequest&) {
+    return HttpPage{.body = pages.HistoryJson(), .content = json};
   };
 }
 

@@ -8,6 +8,7 @@ const SLOW_AT = {
 };
 const MARKS = {
   BOTTLENECK_SOURCE: ["is-bad", "stalled"], BOTTLENECK_TRAINER: ["is-pace", "sets the pace"],
+  BOTTLENECK_WINDOW: ["is-slow", "window too small"],
 };
 
 // Mean seconds of each stage, between two states of a feed; since it was opened, without an earlier one.

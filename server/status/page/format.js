@@ -48,8 +48,10 @@ function clock(ms, seconds = false) {
   const at = new Date(ms);
   return `${two(at.getHours())}:${two(at.getMinutes())}${seconds ? `:${two(at.getSeconds())}` : ""}`;
 }
+// Today's times have no date.
 function day(ms) {
   const at = new Date(ms);
+  if (at.toDateString() === new Date().toDateString()) return clock(ms);
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock(ms)}`;
 }
 

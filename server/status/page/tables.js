@@ -75,7 +75,7 @@ const USERS = [
   {title: "Workers", number: true, text: (u) => count(u.workers)},
   {title: "Pool", number: true, text: (u) => bytes(u.pool_bytes)},
   {title: "Samples", number: true, text: (u) => count(u.samples_decoded)},
-  {title: "CPU of workers", number: true, text: (u) => age(n(u.worker_cpu_seconds))},
+  {title: "Worker CPU", number: true, text: (u) => age(n(u.worker_cpu_seconds))},
 ];
 
 class Tables {
@@ -149,20 +149,21 @@ function drawPool(pool) {
     `${bytes(pool.segment_bytes)} allocated in ${plural(pool.segments, "segment")}.`);
 }
 
-// Workers that wait for the same are one entry.
+// Those who wait for the same are one entry.
 function findStalls(page) {
-  const stalls = [], readers = new Map();
-  for (const session of page.sessions) {
-    const [state, ...why] = session.state.split(": ");
-    if (!state.startsWith("source stalled")) continue;
-    stalls.push([`${session.name || `Session ${session.session_id}`} waits for ${session.dataset}`, [capital(state), ...why].join(": ")]);
-  }
-  for (const worker of page.workers.filter((each) => each.state.startsWith("source stalled")))
-    readers.set(worker.reading, [...readers.get(worker.reading) ?? [], worker]);
-  for (const [reading, workers] of readers)
-    stalls.push([`${workers.length === 1 ? "Worker" : "Workers"} ${workers.map((worker) => worker.index).join(", ")}`,
-                 [capital(workers[0].state), reading].filter(Boolean).join(": ")]);
-  return stalls;
+  const stalls = new Map();
+  const add = (who, name, why) => {
+    const entry = stalls.get(`${who} ${why}`) ?? {who, names: [], why};
+    entry.names.push(name);
+    stalls.set(`${who} ${why}`, entry);
+  };
+  for (const {name, session_id: id, dataset, state} of page.sessions)
+    if (state.startsWith("source stalled")) add(`for ${dataset}`, name || `Session ${id}`, state);
+  for (const {index, state, reading} of page.workers)
+    if (state.startsWith("source stalled")) add("", index, [state, reading].filter(Boolean).join(": "));
+  return [...stalls.values()].map(({who, names, why}) => [
+    who ? `${names.length === 1 ? `${names[0]} waits` : `${plural(names.length, "session")} wait`} ${who}`
+      : `${names.length === 1 ? "Worker" : "Workers"} ${names.join(", ")}`, capital(why)]);
 }
 
 function drawStalls(page) {
