@@ -26,6 +26,8 @@ install(FILES ${completions}/penstockctl.fish COMPONENT tools
 
 set(man deploy/man)
 install(FILES ${man}/penstockctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+install(DIRECTORY ${man}/commands/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools
+        FILES_MATCHING PATTERN "*.1")
 if(TARGET penstock-bench)
   install(FILES ${man}/penstock-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
 endif()

@@ -8,6 +8,7 @@
 
 #include "client/ctl/nodes/live_screen.h"
 #include "client/ctl/nodes/nodes_view.h"
+#include "client/ctl/scripting/yaml.h"
 #include "client/ctl/top_view.h"
 #include "client/ctl/views.h"
 
@@ -54,7 +55,8 @@ int TopNodesOnce(NodeCalls& nodes, Output output, Colors colors, base::Duration 
   std::this_thread::sleep_for(pause);
   const std::vector<NodeAnswer> now = nodes.AskAll(kAnswerWithin);
   const v1::NodesStatus status = ToNodesStatus(ShownNames(nodes), now, before);
-  out << (output == Output::kJson ? Json(status) : PaintStates(ShowNodes(status), colors));
+  out << (IsForPrograms(output) ? ForPrograms(output, Json(status))
+                                : PaintStates(ShowNodes(status), colors));
   return ExitCodeFor(now);
 }
 

@@ -17,7 +17,7 @@ for path in bin/penstockd bin/penstock-worker bin/penstock-indexer bin/penstockc
   share/penstock/grafana/alerts.yml share/penstock/network.conf share/penstock/stores.conf \
   share/bash-completion/completions/penstockctl share/zsh/site-functions/_penstockctl \
   share/fish/vendor_completions.d/penstockctl.fish \
-  share/man/man1/penstockctl.1 share/man/man1/penstock-bench.1 share/man/man8/penstockd.8 \
+  share/man/man1/penstockctl.1 share/man/man1/penstockctl-wait.1 share/man/man1/penstock-bench.1 share/man/man8/penstockd.8 \
   share/man/man8/penstock-worker.8 share/man/man8/penstock-indexer.8 share/man/man5/penstock.yaml.5 share/man/man5/penstockd.yaml.5; do
   [ -e "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
