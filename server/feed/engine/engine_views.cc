@@ -36,12 +36,16 @@ EngineView EngineViews::View() const {
                   .forbidden_calls = of_.workers.forbidden_calls(),
                   .status = of_.status,
                   .draining = of_.drain.active()};
+  std::vector<FlowFigures> figures;
   for (const auto& [number, entry] : of_.feeds.entries()) {
     const std::shared_ptr<Feed> feed = entry.feed.lock();
     const std::optional<FeedView> counts = of_.core.View(FeedId(number));
     if (feed == nullptr || !counts || feed->canary) continue;
     view.feeds.push_back(MakeInfo(entry, *feed, *counts));
+    figures.push_back(ToFigures(*feed));
   }
+  const std::vector<FlowVerdict> verdicts = JudgeTogether(std::move(figures));
+  for (size_t i = 0; i < verdicts.size(); ++i) view.feeds[i].verdict = verdicts[i].words;
   return view;
 }
 
@@ -53,8 +57,7 @@ FeedInfo EngineViews::MakeInfo(const FeedBook::Entry& entry, const Feed& feed,
                 .counts = counts,
                 .stages = feed.flow.sums(),
                 .occupancy = feed.flow.occupancy.mean(),
-                .starved = feed.flow.starved.mean(),
-                .verdict = Judge(ToFigures(feed)).words};
+                .starved = feed.flow.starved.mean()};
   for (const auto& [id, session] : of_.sessions.all())
     if (session.feed.get() == &feed) ++info.sessions;
   return info;
@@ -168,6 +171,7 @@ FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   if (ToFillPath(feed.spec) != FillPath::kPython) {
     FlowFigures figures = of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
     if (feed.dataset->dataset->is_remote()) figures.store = of_.store_flow();
+    figures.cores = of_.cores;
     return figures;
   }
   const pyworkers::DatasetSupply* supply = SupplyOf(feed);
@@ -175,8 +179,8 @@ FlowFigures EngineViews::ToFigures(const Feed& feed) const {
       of_.statistics.ToFigures(feed, supply == nullptr ? 0 : supply->workers(), stall, of_.now);
   figures.making = {.has_host = HasHost(feed),
                     .ready = supply == nullptr ? 0 : supply->ready(),
-                    .cores = of_.cores,
                     .occupancy = feed.flow.occupancy.mean()};
+  figures.cores = of_.cores;
   return figures;
 }
 
