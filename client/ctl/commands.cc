@@ -10,6 +10,7 @@
 #include "client/ctl/check/finding.h"
 #include "client/ctl/check_views.h"
 #include "client/ctl/completion.h"
+#include "client/ctl/feeds/names.h"
 #include "client/ctl/help/page.h"
 #include "client/ctl/nodes/node_address.h"
 #include "client/ctl/nodes/node_calls.h"
@@ -149,8 +150,8 @@ std::string Sessions(uint64_t count) {
 // "session 3 (photographs, user 0, pid 12): epoch 4, 5 batches left, waiting for the trainer"
 std::string Show(const v1::DrainingSession& session) {
   return absl::StrCat("session ", session.session_id(), " (", OneLine(session.dataset()), ", user ",
-                      session.user_id(), ", pid ", session.pid(), "): epoch ", session.epoch(),
-                      ", ", session.batches_left(),
+                      OneLine(UserName(session.user_id())), ", pid ", session.pid(), "): epoch ",
+                      session.epoch(), ", ", session.batches_left(),
                       session.batches_left() == 1 ? " batch" : " batches", " left, ",
                       OneLine(session.state()), "\n");
 }

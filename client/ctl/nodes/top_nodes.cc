@@ -37,7 +37,8 @@ int Live(NodeCalls& nodes, Colors colors, std::ostream& out) {
     std::vector<NodeAnswer> now = nodes.AskAll(kAnswerWithin);
     const LiveScreen::Size size = LiveScreen::SizeNow();
     const std::string text = FitToScreen(
-        absl::StrCat("keys: q quits\n\n", ShowNodes(ToNodesStatus(ShownNames(nodes), now, before))),
+        absl::StrCat("keys: q quits\n\n",
+                     ShowNodes(ToNodesStatus(ShownNames(nodes), now, before), size.columns)),
         {.rows = size.rows, .columns = size.columns});
     screen.Draw(PaintStates(text, colors));
     before = std::move(now);
