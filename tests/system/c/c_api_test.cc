@@ -1,37 +1,18 @@
-// The C API against a real daemon: the same batches as by the C++ client, and refusals in words.
+// The C API against a real daemon: the same batches as by the C++ client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "client/include/penstock/c.h"
 #include "client/include/penstock/penstock.h"
-#include "tests/support/programs/daemon_process.h"
-#include "tests/support/programs/trainer.h"
+#include "tests/system/c/c_fixture.h"
 
 namespace penstock::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
-constexpr int kImages = 60;
-
-penstock_session_options CRows(const std::string& dataset) {
-  penstock_session_options options{};
-  options.struct_size = sizeof options;
-  options.dataset = dataset.c_str();
-  options.batch_size = 16;
-  options.decode = PENSTOCK_RANDOM_RESIZED_CROP;
-  options.height = options.width = 32;
-  options.flip_probability = 0.5;
-  options.seed = 7;
-  options.epochs = 1;
-  return options;
-}
 
 SessionOptions CppRows(const std::string& dataset) {
   SessionOptions options;
@@ -43,54 +24,6 @@ SessionOptions CppRows(const std::string& dataset) {
   options.epochs = 1;
   return options;
 }
-
-class CApiTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() { daemon_ = new DaemonProcess({.workers = 2}); }
-  static void TearDownTestSuite() { delete daemon_; }
-
-  void SetUp() override {
-    const std::string address = daemon_->address();
-    penstock_client_options options{};
-    options.struct_size = sizeof options;
-    options.address = address.c_str();
-    ASSERT_EQ(penstock_connect(&options, &client_, &error_), PENSTOCK_OK) << error_.message;
-  }
-  void TearDown() override { penstock_disconnect(client_); }
-
-  penstock_session* Open(const penstock_session_options& options) {
-    penstock_session* session = nullptr;
-    EXPECT_EQ(penstock_open(client_, &options, &session, &error_), PENSTOCK_OK) << error_.message;
-    return session;
-  }
-  penstock_batch* Next(penstock_session* session) {
-    penstock_batch* batch = nullptr;
-    EXPECT_EQ(penstock_next(session, PENSTOCK_DEFAULT_TIMEOUT, &batch, &error_), PENSTOCK_OK)
-        << error_.message;
-    return batch;
-  }
-  static penstock_batch_info Info(const penstock_batch* batch) {
-    penstock_batch_info info{};
-    info.struct_size = sizeof info;
-    EXPECT_EQ(penstock_batch_get(batch, &info, nullptr), PENSTOCK_OK);
-    return info;
-  }
-  // The session is refused as InvalidArgument; returns the message.
-  std::string Refused(const penstock_session_options& options) {
-    auto* session = reinterpret_cast<penstock_session*>(this);
-    EXPECT_EQ(penstock_open(client_, &options, &session, &error_), PENSTOCK_INVALID_ARGUMENT);
-    EXPECT_EQ(session, nullptr);
-    EXPECT_EQ(error_.code, PENSTOCK_INVALID_ARGUMENT);
-    return error_.message;
-  }
-
-  static DaemonProcess* daemon_;
-  penstock_client* client_ = nullptr;
-  penstock_error error_ = {};
-  const std::string& photographs_ = Photographs(kImages);
-};
-
-DaemonProcess* CApiTest::daemon_ = nullptr;
 
 TEST_F(CApiTest, AnEpochIsTheOneOfTheCppClient) {
   Client client = Client::Connect({.address = daemon_->address()}).OrDie();
@@ -155,6 +88,36 @@ TEST_F(CApiTest, AFinishGivesTheFloatsOfTheCppClient) {
   penstock_release(batch);
   penstock_close(session);
   penstock_close(second);
+}
+
+TEST_F(CApiTest, InHostMemoryTheCallsForStreamsDoTheSame) {
+  penstock_session* session = Open(CRows(photographs_));
+  penstock_session* other = Open(CRows(photographs_));
+  penstock_batch* expected = Next(session);
+  penstock_batch* batch = nullptr;
+  ASSERT_EQ(penstock_next_on_stream(other, nullptr, 10'000, &batch, &error_), PENSTOCK_OK);
+  const penstock_finish finish{sizeof finish, PENSTOCK_UINT8, PENSTOCK_NHWC, {}, {}};
+  std::vector<uint8_t> got(size_t{16} * 3 * 32 * 32);
+  int64_t labels[16] = {};
+  penstock_into into{sizeof into, got.data(), got.size(), labels, nullptr, 0};
+  const uint8_t* images = got.data();
+
+  EXPECT_EQ(penstock_batch_device(batch, &images, nullptr, &error_), PENSTOCK_OK);
+  EXPECT_EQ(images, nullptr);
+  into.image_bytes = 5;
+  EXPECT_EQ(penstock_finish_on_stream(batch, &finish, &into, nullptr, &error_),
+            PENSTOCK_INVALID_ARGUMENT);
+  EXPECT_NE(Info(batch).images, nullptr);  // still held
+  into.image_bytes = got.size();
+  EXPECT_EQ(penstock_finish_on_stream(batch, &finish, &into, nullptr, &error_), PENSTOCK_OK);
+
+  EXPECT_EQ(std::memcmp(got.data(), Info(expected).images, got.size()), 0);
+  EXPECT_EQ(std::memcmp(labels, Info(expected).labels, sizeof labels), 0);
+  EXPECT_EQ(Info(batch).images, nullptr);  // released
+  penstock_release(batch);
+  penstock_release(expected);
+  penstock_close(session);
+  penstock_close(other);
 }
 
 TEST_F(CApiTest, ABatchOutlivesItsSessionAndClientAndIsEmptyOnceItIsReleased) {
@@ -244,79 +207,6 @@ TEST_F(CApiTest, StatsSayWhoWaits) {
   penstock_close(session);
 }
 
-TEST_F(CApiTest, OptionsThatWouldBeIgnoredAreRefused) {
-  penstock_session_options options = CRows(photographs_);
-  options.decode = PENSTOCK_DECODE_DEFAULT;
-  EXPECT_THAT(Refused(options), HasSubstr("height and width need `decode`"));
-  options = CRows(photographs_);
-  options.resize = 40;
-  EXPECT_THAT(Refused(options), HasSubstr("PENSTOCK_CENTER_CROP"));
-  options = CRows(photographs_);
-  options.given_count = 3;
-  EXPECT_THAT(Refused(options), HasSubstr("PENSTOCK_GIVEN"));
-  options = CRows(photographs_);
-  options.order = 17;
-  EXPECT_THAT(Refused(options), HasSubstr("order: got 17, expected 0 to 3"));
-  options = CRows(photographs_);
-  options.dataset = nullptr;
-  EXPECT_THAT(Refused(options), HasSubstr("dataset is NULL"));
-  options = CRows(photographs_);
-  options.open_timeout_ms = -5;
-  EXPECT_THAT(Refused(options), HasSubstr("open_timeout_ms: got -5"));
-}
-
-TEST_F(CApiTest, WhatTheDaemonRefusesArrivesWithItsCodeAndText) {
-  penstock_session_options options = CRows(photographs_);
-  options.dataset = "no-such-dataset";
-  penstock_session* session = nullptr;
-
-  EXPECT_EQ(penstock_open(client_, &options, &session, &error_), PENSTOCK_NOT_FOUND);
-
-  EXPECT_EQ(error_.code, PENSTOCK_NOT_FOUND);
-  EXPECT_THAT(error_.message, HasSubstr("no-such-dataset"));
-  EXPECT_EQ(penstock_open(client_, &options, &session, nullptr), PENSTOCK_NOT_FOUND);
-}
-
-// A program that was compiled against a later header: its structs are longer.
-struct LaterOptions {
-  penstock_session_options known;
-  uint64_t added;
-};
-
-TEST_F(CApiTest, AStructOfALaterVersionIsTakenUnlessItSaysWhatIsNotKnown) {
-  LaterOptions later{CRows(photographs_), 0};
-  later.known.struct_size = sizeof later;
-  penstock_session* session = Open(later.known);
-  EXPECT_NE(session, nullptr);
-  penstock_close(session);
-
-  later.added = 1;
-  EXPECT_THAT(Refused(later.known), AllOf(HasSubstr("older than the program's header"),
-                                          HasSubstr(std::to_string(sizeof later.known))));
-}
-
-TEST_F(CApiTest, AStructThatIsFilledIsNeverWrittenBeyondItsSize) {
-  struct {
-    penstock_state known;
-    uint64_t added;
-    uint64_t beyond;
-  } later{{}, 5, 0xAA};
-  later.known.struct_size = sizeof later.known + sizeof later.added;
-  const char line[] = "epoch=1 consumed=2 seed=3 fingerprint=0000000000000004 quarantine_version=5";
-
-  ASSERT_EQ(penstock_state_from_text(line, &later.known, &error_), PENSTOCK_OK) << error_.message;
-
-  EXPECT_EQ(later.known.struct_size, sizeof later.known + sizeof later.added);
-  EXPECT_EQ(later.known.quarantine_version, 5u);
-  EXPECT_EQ(later.added, 0u);
-  EXPECT_EQ(later.beyond, 0xAAu);
-  for (const size_t size : {size_t{0}, sizeof later.known - 1, size_t{1} << 40}) {
-    later.known.struct_size = size;
-    EXPECT_EQ(penstock_state_from_text(line, &later.known, &error_), PENSTOCK_INVALID_ARGUMENT);
-    EXPECT_THAT(error_.message, HasSubstr("set it to sizeof(penstock_state)"));
-  }
-}
-
 TEST_F(CApiTest, AWaitEndsAtItsTimeout) {
   penstock_session_options options = CRows(photographs_);
   options.window = 1;
@@ -334,20 +224,6 @@ TEST_F(CApiTest, AWaitEndsAtItsTimeout) {
   EXPECT_EQ(penstock_wait_ready(session, 10'000, &ready, &error_), PENSTOCK_OK);
   EXPECT_EQ(ready, 1);
   penstock_close(session);
-}
-
-TEST_F(CApiTest, AMessageThatIsTooLongIsCutAtTheEndOfACharacter) {
-  std::string name;
-  for (int i = 0; i < 700; ++i) name += "ü";
-  penstock_session_options options = CRows(name);
-  penstock_session* session = nullptr;
-
-  EXPECT_NE(penstock_open(client_, &options, &session, &error_), PENSTOCK_OK);
-
-  const std::string said = error_.message;
-  EXPECT_LT(said.size(), sizeof error_.message);
-  const auto last = static_cast<unsigned char>(said.back());
-  EXPECT_TRUE(last < 0x80 || (said.size() >= 2 && last == 0xBC)) << said;
 }
 
 int Cancel(void* called) {
