@@ -7,7 +7,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "client/ctl/command_table.h"
+#include "client/ctl/help/topics.h"
 #include "client/ctl/nodes/node_address.h"
 #include "common/base/arguments.h"
 #include "common/base/units.h"
@@ -49,7 +51,13 @@ Control
   workers --set N           number of decoding processes (until the daemon restarts)
   check                     list what would keep this machine from serving, with remedies;
                             needs no daemon
+  wait --for=ready          wait until the daemon serves; there need not be one yet
+                            --timeout 5m: how long (default 30s)
+
+About penstockctl
+  version                   its version, and the daemon's
   completion SHELL          print the completion script for bash, zsh or fish
+  help COMMAND              explain a command, with examples; COMMAND --help is the same
 
 Options
   --address PATH            the daemon's socket. The operators' socket beside it is preferred if it
@@ -61,7 +69,10 @@ Options
                             /tmp/penstock-$UID/penstock.sock
   --tls FOLDER              for other machines: a folder with ca.crt, tls.crt and tls.key. Default:
                             $PENSTOCK_TLS
-  -o, --output table|json   tables for people (default), or JSON for programs
+  -o, --output table|json|yaml
+                            tables for people (default), or JSON or YAML for programs
+  -w, --watch               for status, sessions, workers, datasets and quarantine list: print it
+                            again whenever it changes; on a terminal, over each other until q
   --color auto|always|never colors in tables; auto (default): on a terminal, unless $NO_COLOR is
                             set and not empty
   --config FILE             for check: also check this configuration of the daemon
@@ -74,6 +85,7 @@ Examples
   penstockctl status
   penstockctl drain --deadline 30m && systemctl restart penstockd
   penstockctl -o json sessions | jq '.sessions[].state'
+  systemctl start penstockd && penstockctl wait --for=ready
   penstockctl index imagenet
   penstockctl top --all penstock.training.svc:7070 --tls ~/penstock-tls
 
@@ -151,6 +163,14 @@ absl::Status ReadDeadline(const std::string& value, Call& call) {
   return absl::OkStatus();
 }
 
+absl::Status ReadTimeout(const std::string& value, Call& call) {
+  const auto time = base::ParseDuration(value);
+  if (!time.ok() || *time > std::chrono::hours(24))
+    return Wrong("--timeout takes a time like 30s or 10m, at most 24h, not '", value, "'");
+  call.timeout = *time;
+  return absl::OkStatus();
+}
+
 absl::Status ReadWorkers(const std::string& value, Call& call) {
   uint32_t count = 0;
   const bool digits = value.find_first_not_of("0123456789") == std::string::npos;
@@ -174,9 +194,14 @@ absl::Status ReadOutput(const std::string& value, Call& call) {
     call.file = value;
     return absl::OkStatus();
   }
-  if (value != "table" && value != "json")
-    return Wrong("-o takes 'table' or 'json', not '", value, "'");
-  call.output = value == "json" ? Output::kJson : Output::kTable;
+  if (call.command == Command::kHelp && value == "man") {
+    call.output = Output::kMan;
+    return absl::OkStatus();
+  }
+  const auto found = std::find(std::begin(kFormats), std::end(kFormats), value);
+  if (found == std::end(kFormats))
+    return Wrong("-o takes 'table', 'json' or 'yaml', not '", value, "'");
+  call.output = static_cast<Output>(found - std::begin(kFormats));
   return absl::OkStatus();
 }
 
@@ -190,7 +215,17 @@ absl::Status ReadOption(const std::string& name, const std::string& value, Call&
   if (name == "--color") return ReadColor(value, call);
   if (name == "--seconds") return ReadSeconds(value, call);
   if (name == "--deadline") return ReadDeadline(value, call);
+  if (name == "--timeout") return ReadTimeout(value, call);
+  if (name == "--watch") call.watch = true;
+  if (name == "--for" && value != kConditions[0])
+    return Wrong("--for takes 'ready', not '", value, "'");
   if (name == "--set") return ReadWorkers(value, call);
+  return absl::OkStatus();
+}
+
+absl::Status ReadTopic(const std::string& word, Call& call) {
+  if (FindHelpTopic(word) == nullptr) return UnknownCommand(word);
+  call.topic = word;
   return absl::OkStatus();
 }
 
@@ -205,6 +240,7 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
     return Wrong("'", form.words, "' does not take '",
                  absl::StrJoin(words.begin() + 1, words.end(), " "), "'", kSeeHelp);
   if (given == 0) return absl::OkStatus();
+  if (form.word == Word::kMaybeTopic) return ReadTopic(words[1], call);
   const bool is_folder = form.word == Word::kMaybeFolder;
   (is_folder ? call.file : has_dataset ? call.dataset : call.shell) = words[1];
   if (form.word == Word::kShell &&
@@ -251,17 +287,25 @@ absl::StatusOr<const CommandForm*> ReadWords(std::vector<std::string> words, Cal
 absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments) {
   PENSTOCK_ASSIGN_OR_RETURN(const base::GivenArguments given,
                             base::SplitArguments(arguments, ParserOptions(), "penstockctl"));
-  if (given.final_option == kHelpOption) return Call{.command = Command::kHelp};
+  if (given.final_option == kHelpOption) {
+    const bool about_one = !given.words.empty() && FindHelpTopic(given.words[0]) != nullptr;
+    return Call{.command = Command::kHelp, .topic = about_one ? given.words[0] : ""};
+  }
   if (given.final_option == kVersionOption) return Call{.command = Command::kVersion};
   Call call;
   PENSTOCK_ASSIGN_OR_RETURN(const CommandForm* form, ReadWords(given.words, call));
   for (const auto& [name, value] : given.options) {
-    const absl::string_view owner = FindOption(name)->only_with;
-    if (!owner.empty() && owner != form->words) return Wrong(name, " goes with '", owner, "' only");
+    const OptionForm& option = *FindOption(name);
+    if (*option.only_with != '\0' && !IsOwnOption(option, form->words)) {
+      return Wrong(name, " goes with '", absl::StrReplaceAll(option.only_with, {{",", "', '"}}),
+                   "' only");
+    }
     PENSTOCK_RETURN_IF_ERROR(ReadOption(name, value, call));
   }
   if (call.command == Command::kTrace && call.file.empty())
     return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");
+  if (call.watch && call.set_workers)
+    return Wrong("--set changes the workers, and -w watches them; leave out one");
   PENSTOCK_RETURN_IF_ERROR(CheckNodes(call));
   return call;
 }

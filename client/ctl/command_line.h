@@ -33,9 +33,11 @@ enum class Command {
   kDrain,
   kReload,
   kCompletion,
+  kServerVersion,
+  kWait,
 };
 
-enum class Output { kTable, kJson };
+enum class Output { kTable, kJson, kYaml, kMan };  // kMan: help alone
 
 struct Call {
   Command command = Command::kHelp;
@@ -46,9 +48,12 @@ struct Call {
   ColorChoice color = ColorChoice::kAuto;
   std::string dataset = {};   // index, digest, fetch, quarantine; empty: all, for "quarantine list"
   std::string shell = {};     // completion
+  std::string topic = {};     // help: a command; empty: all
   std::string config = {};    // check; empty: none
   base::Duration deadline{};  // drain; 0: no limit
-  bool cancel = false;        // drain
+  base::Duration timeout = std::chrono::seconds(30);  // wait
+  bool watch = false;                        // status, sessions, workers, datasets, quarantine list
+  bool cancel = false;                       // drain
   std::optional<uint32_t> set_workers = {};  // workers
   // trace: where it goes, "-": standard output; cache: its folder, empty: the environment's
   std::string file = {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_split.h"
+
 namespace penstock::ctl {
 namespace {
 
@@ -25,23 +27,39 @@ constexpr CommandForm kCommands[] = {
     {"drain", Command::kDrain, Word::kNone},
     {"reload", Command::kReload, Word::kNone},
     {"check", Command::kCheck, Word::kNone},
+    {"wait", Command::kWait, Word::kNone},
+    {"version", Command::kServerVersion, Word::kNone},
     {"completion", Command::kCompletion, Word::kShell},
-    {"help", Command::kHelp, Word::kNone},
+    {"help", Command::kHelp, Word::kMaybeTopic},
 };
 
 constexpr OptionForm kOptions[] = {
-    {"--address", "", Value::kFile, ""},       {"--tls", "", Value::kFile, ""},
-    {"--all", "", Value::kText, "top"},        {"--output", "-o", Value::kFormat, ""},
-    {"--color", "", Value::kColor, ""},        {"--config", "", Value::kFile, "check"},
-    {"--deadline", "", Value::kText, "drain"}, {"--cancel", "", Value::kNone, "drain"},
-    {"--set", "", Value::kText, "workers"},    {"--seconds", "", Value::kText, "trace"},
-    {"--help", "-h", Value::kNone, ""},        {"--version", "", Value::kNone, ""},
+    {"--address", "", Value::kFile, ""},
+    {"--tls", "", Value::kFile, ""},
+    {"--all", "", Value::kText, "top"},
+    {"--output", "-o", Value::kFormat, ""},
+    {"--color", "", Value::kColor, ""},
+    {"--config", "", Value::kFile, "check"},
+    {"--deadline", "", Value::kText, "drain"},
+    {"--cancel", "", Value::kNone, "drain"},
+    {"--set", "", Value::kText, "workers"},
+    {"--seconds", "", Value::kText, "trace"},
+    {"--watch", "-w", Value::kNone, "status,sessions,workers,datasets,quarantine list"},
+    {"--for", "", Value::kCondition, "wait"},
+    {"--timeout", "", Value::kText, "wait"},
+    {"--help", "-h", Value::kNone, ""},
+    {"--version", "", Value::kNone, ""},
 };
 
 }  // namespace
 
 std::span<const CommandForm> Commands() { return kCommands; }
 std::span<const OptionForm> Options() { return kOptions; }
+
+bool IsOwnOption(const OptionForm& option, const std::string& command) {
+  const std::vector<std::string> owners = absl::StrSplit(option.only_with, ',');
+  return std::find(owners.begin(), owners.end(), command) != owners.end();
+}
 
 const CommandForm* FindCommand(const std::string& words) {
   const auto found = std::find_if(std::begin(kCommands), std::end(kCommands),

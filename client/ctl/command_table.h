@@ -11,7 +11,7 @@
 namespace penstock::ctl {
 
 // The argument that a command takes after its own words.
-enum class Word { kNone, kMaybeDataset, kDataset, kShell, kMaybeFolder };
+enum class Word { kNone, kMaybeDataset, kDataset, kShell, kMaybeFolder, kMaybeTopic };
 
 struct CommandForm {
   const char* words;  // "status", "quarantine list"
@@ -20,13 +20,13 @@ struct CommandForm {
 };
 
 // The kind of value that an option takes.
-enum class Value { kNone, kText, kFile, kFormat, kColor };
+enum class Value { kNone, kText, kFile, kFormat, kColor, kCondition };
 
 struct OptionForm {
   const char* name;    // "--output"
   const char* letter;  // "-o"; "": none
   Value value;
-  const char* only_with;  // the one command that takes it; "": all
+  const char* only_with;  // the commands that take it, parted by commas; "": all
 };
 
 std::span<const CommandForm> Commands();
@@ -36,7 +36,11 @@ std::span<const OptionForm> Options();
 const CommandForm* FindCommand(const std::string& words);
 const OptionForm* FindOption(const std::string& name_or_letter);
 
-inline constexpr const char* kFormats[] = {"table", "json"};
+// Whether the command takes this option, which not all do.
+bool IsOwnOption(const OptionForm& option, const std::string& command);
+
+inline constexpr const char* kFormats[] = {"table", "json", "yaml"};
+inline constexpr const char* kConditions[] = {"ready"};
 inline constexpr const char* kColorChoices[] = {"auto", "always", "never"};
 inline constexpr const char* kShells[] = {"bash", "zsh", "fish"};
 

@@ -1,6 +1,7 @@
 #include "client/ctl/commands.h"
 
 #include <ostream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/admin_client.h"
@@ -9,10 +10,16 @@
 #include "client/ctl/check/finding.h"
 #include "client/ctl/check_views.h"
 #include "client/ctl/completion.h"
+#include "client/ctl/feeds/names.h"
+#include "client/ctl/help/page.h"
 #include "client/ctl/nodes/node_address.h"
 #include "client/ctl/nodes/node_calls.h"
 #include "client/ctl/nodes/top_nodes.h"
 #include "client/ctl/progress.h"
+#include "client/ctl/scripting/version.h"
+#include "client/ctl/scripting/wait.h"
+#include "client/ctl/scripting/watch.h"
+#include "client/ctl/scripting/yaml.h"
 #include "client/ctl/table.h"
 #include "client/ctl/top.h"
 #include "client/ctl/trace.h"
@@ -24,6 +31,8 @@
 namespace penstock::ctl {
 namespace {
 
+constexpr base::Duration kWaitPause = std::chrono::milliseconds(250);
+
 // Where results go, and in which form.
 struct Sheet {
   std::ostream& out;
@@ -32,10 +41,50 @@ struct Sheet {
 };
 
 template <typename Response>
-absl::StatusOr<int> Print(const absl::StatusOr<Response>& response, const Sheet& sheet) {
+absl::StatusOr<std::string> Render(const absl::StatusOr<Response>& response, const Sheet& sheet) {
   PENSTOCK_RETURN_IF_ERROR(response.status());
-  sheet.out << (sheet.output == Output::kJson ? Json(*response)
-                                              : PaintStates(Show(*response), sheet.colors));
+  return IsForPrograms(sheet.output) ? ForPrograms(sheet.output, Json(*response))
+                                     : PaintStates(Show(*response), sheet.colors);
+}
+
+template <typename Response>
+absl::StatusOr<int> Print(const absl::StatusOr<Response>& response, const Sheet& sheet) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, Render(response, sheet));
+  sheet.out << text;
+  return 0;
+}
+
+// An answer that can be looked at again and again.
+absl::StatusOr<std::string> Look(AdminClient& daemon, const Call& call, const Sheet& sheet) {
+  switch (call.command) {
+    case Command::kSessions:
+      return Render(daemon.ListSessions(), sheet);
+    case Command::kWorkers:
+      return Render(daemon.ListWorkers(), sheet);
+    case Command::kDatasets:
+      return Render(daemon.ListDatasets(), sheet);
+    case Command::kQuarantineList:
+      return Render(daemon.ListQuarantine(call.dataset), sheet);
+    default:
+      return Render(daemon.GetStatus(), sheet);
+  }
+}
+
+absl::StatusOr<int> LookOrWatch(AdminClient& daemon, const Call& call, const Sheet& sheet) {
+  const auto look = [&] { return Look(daemon, call, sheet); };
+  if (call.watch) return Watch(look, call.output, sheet.out);
+  PENSTOCK_ASSIGN_OR_RETURN(const std::string text, look());
+  sheet.out << text;
+  return 0;
+}
+
+int Help(const Call& call, std::ostream& out) {
+  const HelpTopic* const topic = FindHelpTopic(call.topic);
+  if (topic == nullptr) {
+    out << kHelp;
+  } else {
+    out << (call.output == Output::kMan ? ManPage(*topic) : HelpText(*topic));
+  }
   return 0;
 }
 
@@ -79,7 +128,8 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
   });
   progress << shown.End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(indexed.status());
-  out << (call.output == Output::kJson ? Json(*indexed) : ShowIndexed(call.dataset, *indexed));
+  out << (IsForPrograms(call.output) ? ForPrograms(call.output, Json(*indexed))
+                                     : ShowIndexed(call.dataset, *indexed));
   return 0;
 }
 
@@ -87,8 +137,8 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
 absl::StatusOr<int> Digest(AdminClient& daemon, const Call& call, std::ostream& out) {
   const auto digested = daemon.DigestDataset(call.dataset);
   PENSTOCK_RETURN_IF_ERROR(digested.status());
-  out << (call.output == Output::kJson
-              ? Json(*digested)
+  out << (IsForPrograms(call.output)
+              ? ForPrograms(call.output, Json(*digested))
               : absl::StrCat(digested->content_digest(), "  ", OneLine(call.dataset), "\n"));
   return 0;
 }
@@ -100,8 +150,8 @@ std::string Sessions(uint64_t count) {
 // "session 3 (photographs, user 0, pid 12): epoch 4, 5 batches left, waiting for the trainer"
 std::string Show(const v1::DrainingSession& session) {
   return absl::StrCat("session ", session.session_id(), " (", OneLine(session.dataset()), ", user ",
-                      session.user_id(), ", pid ", session.pid(), "): epoch ", session.epoch(),
-                      ", ", session.batches_left(),
+                      OneLine(UserName(session.user_id())), ", pid ", session.pid(), "): epoch ",
+                      session.epoch(), ", ", session.batches_left(),
                       session.batches_left() == 1 ? " batch" : " batches", " left, ",
                       OneLine(session.state()), "\n");
 }
@@ -117,8 +167,8 @@ absl::StatusOr<int> Drain(AdminClient& daemon, const Call& call, std::ostream& o
     progress << "draining: " << Sessions(said) << " in an epoch\n" << std::flush;
   });
   PENSTOCK_RETURN_IF_ERROR(end.status());
-  if (call.output == Output::kJson) {
-    out << Json(*end);
+  if (IsForPrograms(call.output)) {
+    out << ForPrograms(call.output, Json(*end));
     return end->done() ? 0 : 1;
   }
   if (end->done()) {
@@ -144,11 +194,11 @@ std::string ShowReloaded(const v1::ReloadResponse& reloaded) {
 }
 
 absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, const Sheet& sheet) {
-  if (!call.set_workers) return Print(daemon.ListWorkers(), sheet);
+  if (!call.set_workers) return LookOrWatch(daemon, call, sheet);
   const auto set = daemon.SetWorkers(*call.set_workers);
   PENSTOCK_RETURN_IF_ERROR(set.status());
-  sheet.out << (call.output == Output::kJson
-                    ? Json(*set)
+  sheet.out << (IsForPrograms(call.output)
+                    ? ForPrograms(call.output, Json(*set))
                     : absl::StrCat(set->before(), " workers, now ", *call.set_workers, "\n"));
   return 0;
 }
@@ -162,6 +212,26 @@ absl::StatusOr<std::unique_ptr<AdminClient>> ConnectTo(const Call& call) {
   return AdminClient::Make(address);
 }
 
+// Finds and asks a daemon, which need not be the one of the last call.
+absl::StatusOr<v1::GetStatusResponse> AskStatus(const Call& call) {
+  PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<AdminClient> daemon, ConnectTo(call));
+  return daemon->GetStatus();
+}
+
+absl::StatusOr<int> Version(const Call& call, std::ostream& out) {
+  const absl::StatusOr<v1::GetStatusResponse> daemon = AskStatus(call);
+  out << ShowVersions(daemon, call.output) << std::flush;
+  PENSTOCK_RETURN_IF_ERROR(daemon.status());
+  return 0;
+}
+
+absl::StatusOr<int> Wait(const Call& call) {
+  const base::SteadyClock clock;
+  PENSTOCK_RETURN_IF_ERROR(WaitUntilReady([&] { return AskStatus(call); }, call.timeout, clock,
+                                          [] { std::this_thread::sleep_for(kWaitPause); }));
+  return 0;
+}
+
 int Check(const Call& call, const Sheet& sheet) {
   Facts facts = GatherFacts(call.address, call.config);
   facts.version = PENSTOCK_VERSION;
@@ -171,8 +241,8 @@ int Check(const Call& call, const Sheet& sheet) {
     AddAnswers(daemon->GetStatus(), daemon->ListDatasets(), facts);
   }
   const std::vector<Finding> findings = GradeFacts(facts);
-  sheet.out << (call.output == Output::kJson ? Json(findings)
-                                             : PaintGrades(Show(findings), sheet.colors));
+  sheet.out << (IsForPrograms(call.output) ? ForPrograms(call.output, Json(findings))
+                                           : PaintGrades(Show(findings), sheet.colors));
   return HasProblem(findings) ? 1 : 0;
 }
 
@@ -181,10 +251,7 @@ int Check(const Call& call, const Sheet& sheet) {
 absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progress,
                         Terminal terminal, Colors colors) {
   const Sheet sheet{out, call.output, colors};
-  if (call.command == Command::kHelp) {
-    out << kHelp;
-    return 0;
-  }
+  if (call.command == Command::kHelp) return Help(call, out);
   if (call.command == Command::kVersion) {
     out << "penstockctl " << PENSTOCK_VERSION << " (protocol " << shm::kProtocolVersion << ")\n";
     return 0;
@@ -194,6 +261,8 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     return 0;
   }
   if (call.command == Command::kCheck) return Check(call, sheet);
+  if (call.command == Command::kServerVersion) return Version(call, out);
+  if (call.command == Command::kWait) return Wait(call);
   if (IsAboutCache(call.command)) return RunCacheCommand(call, out, progress);
 
   if (!call.nodes.empty()) return RunTopNodes(call, colors, out);
@@ -201,23 +270,20 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<AdminClient> daemon, ConnectTo(call));
   switch (call.command) {
     case Command::kStatus:
-      return Print(daemon->GetStatus(), sheet);
+    case Command::kSessions:
+    case Command::kDatasets:
+    case Command::kQuarantineList:
+      return LookOrWatch(*daemon, call, sheet);
     case Command::kTrace:
       return WriteTrace(*daemon, call, out, progress);
-    case Command::kSessions:
-      return Print(daemon->ListSessions(), sheet);
     case Command::kWorkers:
       return Workers(*daemon, call, sheet);
-    case Command::kDatasets:
-      return Print(daemon->ListDatasets(), sheet);
     case Command::kIndex:
       return Index(*daemon, call, out, progress, terminal);
     case Command::kDigest:
       return Digest(*daemon, call, out);
     case Command::kFetch:
       return RunFetch(*daemon, call, StyleFor(terminal), out, progress);
-    case Command::kQuarantineList:
-      return Print(daemon->ListQuarantine(call.dataset), sheet);
     case Command::kQuarantineClear:
       return Print(daemon->ClearQuarantine(call.dataset), sheet);
     case Command::kDrain:
@@ -225,7 +291,8 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     case Command::kReload: {
       const auto reloaded = daemon->Reload();
       PENSTOCK_RETURN_IF_ERROR(reloaded.status());
-      out << (call.output == Output::kJson ? Json(*reloaded) : ShowReloaded(*reloaded));
+      out << (IsForPrograms(call.output) ? ForPrograms(call.output, Json(*reloaded))
+                                         : ShowReloaded(*reloaded));
       return 0;
     }
     case Command::kTop:
@@ -237,6 +304,8 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     case Command::kCacheVerify:
     case Command::kCacheClear:
     case Command::kCompletion:
+    case Command::kServerVersion:
+    case Command::kWait:
       break;
   }
   return absl::InternalError("this command has no implementation");

@@ -21,14 +21,14 @@ std::string HandleWord(v1::HandleKind kind) {
 
 }  // namespace
 
-std::string GpusTable(const v1::GetStatusResponse& status) {
-  Table table({{"GPU"},
+std::string GpusTable(const v1::GetStatusResponse& status, size_t columns) {
+  Table table({{"GPU", kLeft, 3},
                {"NAME"},
-               {"SESSIONS", kRight},
-               {"SLABS"},
-               {"CONTEXT", kRight},
-               {"COPIES", kRight},
-               {"COPIED", kRight},
+               {"SESSIONS", kRight, 2},
+               {"SLABS", kLeft, 1},
+               {"CONTEXT", kRight, 4},
+               {"COPIES", kRight, 6},
+               {"COPIED", kRight, 5},
                {"PER SECOND", kRight},
                {"AHEAD", kRight},
                {"STATE"}});
@@ -45,7 +45,7 @@ std::string GpusTable(const v1::GetStatusResponse& status) {
                base::FormatBytes(gpu.copied_bytes_per_second()), Count(gpu.batches_ahead()),
                gpu.state()});
   }
-  return table.Text();
+  return table.Text(columns);
 }
 
 std::string DeliveryWords(const v1::SessionStatus& session) {

@@ -1,6 +1,8 @@
-// A text table: aligned columns, two spaces apart, no trailing spaces. Pure.
+// A text table: aligned columns, two spaces apart, no trailing spaces; and text of a given width.
+// Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,8 +13,11 @@ struct Column {
   enum class Align { kLeft, kRight };  // kRight for numbers
   std::string title;
   Align align = Align::kLeft;
+  // Where a table is too wide, columns of the highest number are left out first; 0: never.
+  int leave_out = 0;
 };
 
+inline constexpr Column::Align kLeft = Column::Align::kLeft;
 inline constexpr Column::Align kRight = Column::Align::kRight;
 
 class Table {
@@ -22,13 +27,25 @@ class Table {
   // **Requires**: as many cells as columns.
   void Add(std::vector<std::string> row);
 
-  // The titles and then one line for each row, each with a newline.
-  std::string Text() const;
+  // The titles and then one line for each row, each with a newline, and at most `columns` wide (0:
+  // as wide as it is). Without enough room, columns are left out, and the widest texts are cut.
+  std::string Text(size_t columns = 0) const;
 
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// Number of characters, not bytes, of UTF-8 text.
+size_t Width(const std::string& text);
+
+// The text in at most `columns` characters; "…" ends one that was cut.
+std::string CutTo(const std::string& text, size_t columns);
+
+// The parts in one line, `between` them, or in several where they are wider than `columns` (0: no
+// limit), the later ones after `indent` spaces. No part is cut. Ends with a newline.
+std::string InLines(const std::vector<std::string>& parts, const std::string& between,
+                    size_t columns, size_t indent);
 
 // For display: "1,234,567" and "3 h 12 m", "12 s", "850 ms".
 std::string Count(uint64_t number);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/ctl/nodes/live_screen.h"
+#include "client/ctl/scripting/yaml.h"
 #include "client/ctl/top_view.h"
 #include "client/ctl/views.h"
 
@@ -41,8 +42,8 @@ absl::StatusOr<int> Once(AdminClient& daemon, Output output, Colors colors, std:
   std::optional<v1::WatchStatusResponse> before;
   PENSTOCK_RETURN_IF_ERROR(
       daemon.WatchStatus(Every(kOnceMs), [&](const v1::WatchStatusResponse& now) {
-        if (output == Output::kJson) {
-          out << Json(now);
+        if (IsForPrograms(output)) {
+          out << ForPrograms(output, Json(now));
           return false;
         }
         const bool first = !before.has_value();

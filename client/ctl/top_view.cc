@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/device_views.h"
+#include "client/ctl/feeds/names.h"
 #include "client/ctl/store_view.h"
 #include "client/ctl/table.h"
 #include "common/base/units.h"
@@ -36,59 +37,71 @@ class Rates {
 
 std::string Percent(double share) { return absl::StrFormat("%.0f %%", share * 100); }
 
+constexpr char kApart[] = "   ";  // between the parts of the head
+
 std::string Head(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
-                 const Rates& rates) {
+                 const Rates& rates, size_t columns) {
   const v1::GetStatusResponse& status = now.status();
   const double rate = rates.Of(status.samples_decoded(), before.status().samples_decoded());
   const char* const state = status.draining()  ? "draining"
                             : status.serving() ? "serving"
                                                : "NOT SERVING";
-  std::string text = absl::StrCat("penstockd ", OneLine(status.version()), ", ", state,
-                                  status.serving() || status.draining()
-                                      ? ""
-                                      : absl::StrCat(" (", OneLine(status.reason()), ")"),
-                                  ", up ", Age(status.uptime_ms()), "   ", rates.Text(rate),
-                                  " samples/s   ", Count(status.quarantined()), " quarantined\n");
-  absl::StrAppend(
-      &text, "workers ", status.workers_running(), " of ", status.workers(), " running",
-      status.workers_policy().empty() ? ""
-                                      : absl::StrCat(" (", OneLine(status.workers_policy()), ")"),
-      ", ", Count(status.worker_restarts()), " restarts   pool ",
-      base::FormatBytes(status.pool().reserved_bytes()), " reserved of ",
-      base::FormatBytes(status.pool().max_bytes()), ", ", Count(status.pool().slots_held()),
-      " slots held, ", Count(status.pool().slots_cached()), " cached\n");
+  const bool up = status.serving() || status.draining();
+  std::string text =
+      InLines({absl::StrCat("penstockd ", OneLine(status.version()), ", ", state,
+                            up ? "" : absl::StrCat(" (", OneLine(status.reason()), ")"), ", up ",
+                            Age(status.uptime_ms())),
+               absl::StrCat(rates.Text(rate), " samples/s"),
+               absl::StrCat(Count(status.quarantined()), " quarantined")},
+              kApart, columns, 2);
+  const std::string policy = OneLine(status.workers_policy());
+  text += InLines({absl::StrCat("workers ", status.workers_running(), " of ", status.workers(),
+                                " running", policy.empty() ? "" : absl::StrCat(" (", policy, ")"),
+                                ", ", Count(status.worker_restarts()), " restarts"),
+                   absl::StrCat("pool ", base::FormatBytes(status.pool().reserved_bytes()),
+                                " reserved of ", base::FormatBytes(status.pool().max_bytes()), ", ",
+                                Count(status.pool().slots_held()), " slots held, ",
+                                Count(status.pool().slots_cached()), " cached")},
+                  kApart, columns, 2);
   if (status.has_python()) {
     const v1::PythonMakersStatus& python = status.python();
-    absl::StrAppend(&text, "python ", Count(python.workers()), " workers of ",
-                    Count(python.hosts()), " hosts, ", Percent(python.workers_busy()), " busy   ",
-                    rates.Text(rates.Of(python.batches(), before.status().python().batches())),
-                    " batches/s   ", Count(python.raised()), " raised, ", Count(python.deaths()),
-                    " deaths   ", base::FormatBytes(python.granted_bytes()), " of batches\n");
+    text += InLines(
+        {absl::StrCat("python ", Count(python.workers()), " workers of ", Count(python.hosts()),
+                      " hosts, ", Percent(python.workers_busy()), " busy"),
+         absl::StrCat(rates.Text(rates.Of(python.batches(), before.status().python().batches())),
+                      " batches/s"),
+         absl::StrCat(Count(python.raised()), " raised, ", Count(python.deaths()), " deaths"),
+         absl::StrCat(base::FormatBytes(python.granted_bytes()), " of batches")},
+        kApart, columns, 2);
   }
-  if (status.has_stores()) absl::StrAppend(&text, "stores ", StoreLine(status.stores()), "\n");
+  if (status.has_stores()) {
+    const std::vector<std::string> words =
+        absl::StrSplit(absl::StrCat("stores ", StoreLine(status.stores())), ' ');
+    text += InLines(words, " ", columns, 2);
+  }
   return text;
 }
 
 std::string Feeds(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
-                  const Rates& rates) {
+                  const Rates& rates, size_t columns) {
   std::map<uint64_t, uint64_t> samples;
   for (const v1::FeedStatus& feed : before.status().feeds())
     samples[feed.fingerprint()] = feed.samples_decoded();
   Table table({{"FEED"},
                {"DATASET"},
-               {"SESSIONS", kRight},
+               {"USER"},
+               {"SESSIONS", kRight, 3},
                {"SAMPLES/S", kRight},
-               {"READY", kRight},
-               {"STARVED", kRight},
-               {"WHO WAITS FOR WHOM"}});
+               {"READY", kRight, 2},
+               {"STARVED", kRight, 1}});
   for (const v1::FeedStatus& feed : now.status().feeds()) {
     const auto known = samples.find(feed.fingerprint());
     const uint64_t then = known == samples.end() ? 0 : known->second;
-    table.Add({absl::StrFormat("%08x", feed.fingerprint() >> 32), OneLine(feed.dataset()),
+    table.Add({Hexadecimal(feed.fingerprint()), feed.dataset(), UserName(feed.user_id()),
                Count(feed.sessions()), rates.Text(rates.Of(feed.samples_decoded(), then)),
-               Percent(feed.occupancy()), Percent(feed.starved()), OneLine(feed.verdict())});
+               Percent(feed.occupancy()), Percent(feed.starved())});
   }
-  return table.Text();
+  return table.Text(columns) + VerdictLines(now.status(), columns);
 }
 
 struct Row {
@@ -114,59 +127,66 @@ std::vector<Row> ToRows(const v1::WatchStatusResponse& now, const v1::WatchStatu
   return rows;
 }
 
-std::string Sessions(const std::vector<Row>& rows, const Rates& rates) {
-  Table table({{"SESSION", kRight},
-               {"NAME"},
+// Briefly; `penstockctl sessions` has the GPU and the handle.
+std::string BriefDelivery(const v1::SessionStatus& session) {
+  if (session.delivery() == v1::DELIVERY_DEVICE)
+    return absl::StrCat("device ", session.on_device(), "/", session.device_depth());
+  return session.delivery() == v1::DELIVERY_PINNED ? "pinned" : "host";
+}
+
+std::string Sessions(const std::vector<Row>& rows, const Rates& rates, size_t columns) {
+  Table table({{"ID", kRight},
+               {"NAME", kLeft, 4},
                {"DATASET"},
-               {"USER", kRight},
-               {"PID", kRight},
-               {"RANK", kRight},
-               {"EPOCH", kRight},
+               {"USER", kLeft},
+               {"PID", kRight, 5},
+               {"RANK", kRight, 2},
+               {"EPOCH", kRight, 3},
                {"BATCHES/S", kRight},
                {"READY", kRight},
-               {"DELIVERY"},
+               {"DELIVERY", kLeft, 1},
                {"STATE"}});
   for (const Row& row : rows) {
     const v1::SessionStatus& session = *row.session;
     table.Add({absl::StrCat(session.session_id()), OneLine(session.name()),
-               OneLine(session.dataset()), absl::StrCat(session.user_id()),
+               OneLine(session.dataset()), UserName(session.user_id()),
                session.pid() == 0 ? "" : absl::StrCat(session.pid()),
                absl::StrCat(session.rank(), "/", session.world_size()), Count(session.epoch()),
                rates.Text(row.batches_per_second),
                absl::StrCat(Less(session.announced(), session.taken()), "/", session.window()),
-               DeliveryWords(session), OneLine(session.state())});
+               BriefDelivery(session), OneLine(session.state())});
   }
-  return table.Text();
+  return table.Text(columns);
 }
 
 std::string Workers(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
-                    const Rates& rates) {
+                    const Rates& rates, size_t columns) {
   std::map<uint32_t, uint64_t> decoded;
   for (const v1::WorkerStatus& worker : before.workers())
     decoded[worker.index()] = worker.samples_decoded();
   Table table({{"WORKER", kRight},
-               {"PID", kRight},
-               {"USER", kRight},
+               {"PID", kRight, 1},
+               {"USER"},
                {"SAMPLES/S", kRight},
                {"STATE"},
                {"READING"}});
   for (const v1::WorkerStatus& worker : now.workers())
     table.Add({absl::StrCat(worker.index()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
-               worker.has_user_id() ? absl::StrCat(worker.user_id()) : "",
+               worker.has_user_id() ? UserName(worker.user_id()) : "",
                rates.Text(rates.Of(worker.samples_decoded(), decoded[worker.index()])),
                OneLine(worker.state()), OneLine(worker.reading())});
-  return table.Text();
+  return table.Text(columns);
 }
 
 std::string PythonWorkers(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
-                          const Rates& rates) {
+                          const Rates& rates, size_t columns) {
   std::map<std::pair<int32_t, uint32_t>, uint64_t> made;
   for (const v1::PythonWorkerStatus& worker : before.python_workers())
     made[{worker.host_pid(), worker.place()}] = worker.batches();
   Table table({{"PYTHON WORKER", kRight},
-               {"PID", kRight},
+               {"PID", kRight, 2},
                {"BATCHES/S", kRight},
-               {"BUSY FOR", kRight},
+               {"BUSY FOR", kRight, 1},
                {"STATE"},
                {"DATASET"}});
   for (const v1::PythonWorkerStatus& worker : now.python_workers())
@@ -174,7 +194,7 @@ std::string PythonWorkers(const v1::WatchStatusResponse& now, const v1::WatchSta
                rates.Text(rates.Of(worker.batches(), made[{worker.host_pid(), worker.place()}])),
                worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), OneLine(worker.state()),
                OneLine(worker.dataset())});
-  return table.Text();
+  return table.Text(columns);
 }
 
 }  // namespace
@@ -199,9 +219,8 @@ std::string FitToScreen(const std::string& text, const TopScreen& screen) {
     lines.back() = "…";
   }
   std::string fitted;
-  for (std::string& line : lines) {
-    if (screen.columns > 0 && line.size() > screen.columns) line.resize(screen.columns);
-    absl::StrAppend(&fitted, line, "\n");
+  for (const std::string& line : lines) {
+    absl::StrAppend(&fitted, screen.columns > 0 ? CutTo(line, screen.columns) : line, "\n");
   }
   return fitted;
 }
@@ -209,15 +228,18 @@ std::string FitToScreen(const std::string& text, const TopScreen& screen) {
 std::string ShowTop(const v1::WatchStatusResponse& now, const v1::WatchStatusResponse& before,
                     const TopScreen& screen) {
   const Rates rates(now, before);
-  std::string text = Head(now, before, rates);
+  const size_t columns = screen.columns;
+  std::string text = Head(now, before, rates, columns);
   if (screen.keys) text += "keys: q quits, s changes the order of sessions\n";
-  if (now.status().gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(now.status()));
-  if (now.status().feeds_size() > 0) absl::StrAppend(&text, "\n", Feeds(now, before, rates));
+  if (now.status().gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(now.status(), columns));
+  if (now.status().feeds_size() > 0)
+    absl::StrAppend(&text, "\n", Feeds(now, before, rates, columns));
   if (now.sessions_size() > 0)
-    absl::StrAppend(&text, "\n", Sessions(ToRows(now, before, rates, screen.order), rates));
+    absl::StrAppend(&text, "\n",
+                    Sessions(ToRows(now, before, rates, screen.order), rates, columns));
   if (now.python_workers_size() > 0)
-    absl::StrAppend(&text, "\n", PythonWorkers(now, before, rates));
-  absl::StrAppend(&text, "\n", Workers(now, before, rates));
+    absl::StrAppend(&text, "\n", PythonWorkers(now, before, rates, columns));
+  absl::StrAppend(&text, "\n", Workers(now, before, rates, columns));
   return FitToScreen(text, screen);
 }
 

@@ -1,13 +1,14 @@
 #include "client/ctl/views.h"
 
 #include <google/protobuf/util/json_util.h>
-#include <pwd.h>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/ctl/device_views.h"
+#include "client/ctl/feeds/names.h"
 #include "client/ctl/store_view.h"
 #include "client/ctl/table.h"
 #include "common/base/check.h"
@@ -15,14 +16,6 @@
 
 namespace penstock::ctl {
 namespace {
-
-std::string UserName(uint32_t user_id) {
-  char buffer[4096];
-  passwd entry;
-  passwd* found = nullptr;
-  ::getpwuid_r(user_id, &entry, buffer, sizeof(buffer), &found);
-  return found != nullptr ? found->pw_name : absl::StrCat(user_id);
-}
 
 std::string Plural(uint64_t count, absl::string_view noun) {
   return absl::StrCat(Count(count), " ", noun, count == 1 ? "" : "s");
@@ -53,8 +46,8 @@ std::string FeedsTable(const v1::GetStatusResponse& status) {
                             ? 0
                             : static_cast<double>(feed.batches_announced()) /
                                   static_cast<double>(feed.batches_decoded());
-    table.Add({absl::StrFormat("%016x", feed.fingerprint()), feed.dataset(),
-               UserName(feed.user_id()), Count(feed.sessions()), Count(feed.batches_decoded()),
+    table.Add({Hexadecimal(feed.fingerprint()), feed.dataset(), UserName(feed.user_id()),
+               Count(feed.sessions()), Count(feed.batches_decoded()),
                Count(feed.batches_announced()), absl::StrFormat("%.1f", each),
                Count(feed.samples_decoded()), Count(feed.samples_replaced())});
   }
@@ -78,20 +71,6 @@ std::string UsersTable(const v1::GetStatusResponse& status) {
                Count(user.samples_decoded()),
                absl::StrFormat("%.1f s", user.worker_cpu_seconds())});
   return table.Text();
-}
-
-// One line for each feed that has sessions: who waits for whom.
-std::string Verdicts(const v1::GetStatusResponse& status) {
-  std::string text;
-  for (const v1::FeedStatus& feed : status.feeds()) {
-    if (feed.sessions() == 0 || feed.verdict().empty()) continue;
-    absl::StrAppend(&text, OneLine(feed.dataset()), ": ", OneLine(feed.verdict()));
-    if (feed.starved() >= 0.005)
-      absl::StrAppendFormat(&text, " (its trainers wait %.0f %% of the time)",
-                            100 * feed.starved());
-    text += '\n';
-  }
-  return text;
 }
 
 // An older daemon says nothing about it.
@@ -152,7 +131,7 @@ std::string Show(const v1::GetStatusResponse& status) {
   if (status.gpus_size() > 0) absl::StrAppend(&text, "\n", GpusTable(status));
   if (status.feeds_size() > 0) absl::StrAppend(&text, "\n", FeedsTable(status));
   if (status.users_size() > 0) absl::StrAppend(&text, "\n", UsersTable(status));
-  if (const std::string verdicts = Verdicts(status); !verdicts.empty())
+  if (const std::string verdicts = VerdictLines(status, 0); !verdicts.empty())
     absl::StrAppend(&text, "\n", verdicts);
   return text;
 }
@@ -222,7 +201,7 @@ std::string Show(const v1::ListWorkersResponse& workers) {
                {"READING"}});
   for (const v1::WorkerStatus& worker : workers.workers()) {
     table.Add({absl::StrCat(worker.index()), worker.pid() == 0 ? "" : absl::StrCat(worker.pid()),
-               worker.has_user_id() ? absl::StrCat(worker.user_id()) : "",
+               worker.has_user_id() ? UserName(worker.user_id()) : "",
                Count(worker.samples_decoded()), Count(worker.restarts()),
                worker.in_hand_ms() == 0 ? "" : Age(worker.in_hand_ms()), worker.state(),
                worker.reading()});
@@ -243,7 +222,7 @@ std::string Show(const v1::ListDatasetsResponse& datasets) {
     const bool indexed = dataset.indexed();
     table.Add({dataset.name(), dataset.kind(), indexed ? Count(dataset.samples()) : "not indexed",
                indexed ? Count(dataset.classes()) : "", indexed ? Count(dataset.quarantined()) : "",
-               indexed ? absl::StrFormat("%016x", dataset.digest()) : "", dataset.path()});
+               indexed ? Hexadecimal(dataset.digest()) : "", dataset.path()});
   }
   return table.Text();
 }
@@ -266,6 +245,25 @@ std::string Show(const v1::ClearQuarantineResponse& cleared) {
                       cleared.version(), ")\n");
 }
 
+namespace {
+
+// Protobuf prints 64-bit numbers as decimal text; hashes are hexadecimal everywhere else. In JSON,
+// a quote within a text is escaped, so that no text is taken for a field.
+std::string WithHexadecimalHashes(std::string json) {
+  for (const std::string field : {"\"fingerprint\": \"", "\"digest\": \""}) {
+    for (size_t at = json.find(field); at != std::string::npos; at = json.find(field, at)) {
+      at += field.size();
+      const size_t end = json.find('"', at);
+      uint64_t hash = 0;
+      PENSTOCK_CHECK(absl::SimpleAtoi(json.substr(at, end - at), &hash));
+      json.replace(at, end - at, Hexadecimal(hash));
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
 std::string Json(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
@@ -274,7 +272,7 @@ std::string Json(const google::protobuf::Message& message) {
   std::string text;
   PENSTOCK_CHECK(google::protobuf::util::MessageToJsonString(message, &text, options).ok());
   if (text.empty() || text.back() != '\n') text += '\n';
-  return text;
+  return WithHexadecimalHashes(std::move(text));
 }
 
 }  // namespace penstock::ctl

@@ -15,7 +15,7 @@ std::string Show(const v1::ListQuarantineResponse& quarantine);
 std::string Show(const v1::ClearQuarantineResponse& cleared);
 
 // Protobuf's own JSON: indented, with every field, under the names of the .proto files, with one
-// newline at the end.
+// newline at the end. Fingerprints and digests are 16 hexadecimal digits.
 std::string Json(const google::protobuf::Message& message);
 
 }  // namespace penstock::ctl

@@ -1,5 +1,5 @@
 # What `cmake --install` installs: the programs, the client library with its public headers, and the
-# CMake package for find_package(penstock). Each component is also a Debian package
+# packages for find_package(penstock) and pkg-config. Each component is also a Debian package
 # (deploy/packages): `programs` for the daemon, `tools` to inspect it, `client` for what trainers
 # load, `development` for building trainers.
 include(CMakePackageConfigHelpers)
@@ -26,6 +26,8 @@ install(FILES ${completions}/penstockctl.fish COMPONENT tools
 
 set(man deploy/man)
 install(FILES ${man}/penstockctl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+install(DIRECTORY ${man}/commands/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools
+        FILES_MATCHING PATTERN "*.1")
 if(TARGET penstock-bench)
   install(FILES ${man}/penstock-bench.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
 endif()
@@ -53,6 +55,15 @@ if(TARGET penstock_client)
   install(FILES ${PROJECT_BINARY_DIR}/penstockConfig.cmake
                 ${PROJECT_BINARY_DIR}/penstockConfigVersion.cmake
           DESTINATION ${package_dir} COMPONENT development)
+
+  # For builds without CMake, and for other languages.
+  file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+  configure_file(common/cmake/penstock.pc.in ${PROJECT_BINARY_DIR}/penstock.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/penstock.pc COMPONENT development
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(DIRECTORY proto/penstock DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/proto
+          COMPONENT development FILES_MATCHING PATTERN "*.proto")
 endif()
 
 penstock_install_units()

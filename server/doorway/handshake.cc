@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/posix/failpoint.h"
+#include "common/posix/group.h"
 #include "common/posix/process.h"
 #include "common/shm/protocol.h"
 #include "common/shm/python_host.h"
@@ -152,6 +153,7 @@ absl::StatusOr<posix::Fd> ChoosePidfd(absl::StatusOr<posix::Fd> of_kernel,
 absl::StatusOr<Identity> Identify(const posix::Fd& socket, std::vector<posix::Fd> sent) {
   Identity identity;
   PENSTOCK_ASSIGN_OR_RETURN(identity.credentials, posix::PeerCredentials(socket));
+  PENSTOCK_RETURN_IF_ERROR(posix::CheckStandsForOneUser(identity.credentials.uid));
   PENSTOCK_ASSIGN_OR_RETURN(identity.groups, posix::PeerGroups(socket));
   PENSTOCK_ASSIGN_OR_RETURN(identity.pidfd, ChoosePidfd(posix::PeerPidfd(socket), std::move(sent),
                                                         identity.credentials.pid));

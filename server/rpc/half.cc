@@ -120,7 +120,7 @@ absl::Status GrpcHalf::Begin(grpc::ServerBuilder& builder,
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) return absl::InternalError("gRPC did not start; its log says why");
-  for (const char* service : {"penstock.v1.FeedService", "penstock.v1.AdminService"})
+  for (const char* const service : kServicesWithHealth)
     server_->GetHealthCheckService()->SetServingStatus(service, false);
   SetServing(false);
   return absl::OkStatus();

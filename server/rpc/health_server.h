@@ -1,5 +1,6 @@
-// Answers gRPC health checks over TCP, for probes that cannot reach a Unix socket. It serves
-// nothing else: anyone who can connect learns only whether the daemon serves.
+// Answers gRPC health checks over TCP, for probes that cannot reach a Unix socket: for the whole
+// daemon ("") and for each of its services by name. It serves nothing else, reflection included:
+// anyone who can connect learns only whether the daemon serves.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,9 @@
 #include "common/base/status.h"
 
 namespace grpc {
+class CallbackGenericService;
 class Server;
-}
+}  // namespace grpc
 
 namespace penstock::rpc {
 
@@ -23,7 +25,10 @@ class HealthServer {
   void SetServing(bool serving);
 
  private:
-  explicit HealthServer(std::unique_ptr<grpc::Server> server);
+  HealthServer(std::unique_ptr<grpc::CallbackGenericService> others,
+               std::unique_ptr<grpc::Server> server);
+
+  const std::unique_ptr<grpc::CallbackGenericService> others_;  // outlives the server
   const std::unique_ptr<grpc::Server> server_;
 };
 

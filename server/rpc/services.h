@@ -16,6 +16,10 @@ class Service;
 
 namespace penstock::rpc {
 
+// The services about which probes may ask, besides the whole daemon ("").
+inline constexpr const char* kServicesWithHealth[] = {"penstock.v1.FeedService",
+                                                      "penstock.v1.AdminService"};
+
 // What the services of one half of the server use. **Requires**: all of it outlives them.
 struct Serving {
   Controller& controller;

@@ -17,8 +17,10 @@ void Build(const Facts& facts, Families& out) {
           {{{"version", facts.version}, {"protocol_version", absl::StrCat(facts.protocol_version)}},
            1});
   out.Gauge("uptime_seconds", "Time since the daemon started.", Seconds(facts.uptime));
-  out.Gauge("ready", "1: sessions can be opened and get batches.", facts.ready ? 1 : 0);
-  out.Gauge("draining", "1: no new sessions; each open one ends with its epoch.",
+  out.Gauge("ready", "1: the daemon opens sessions and gives them batches; 0: it does not.",
+            facts.ready ? 1 : 0);
+  out.Gauge("draining",
+            "1: the daemon drains: no new sessions, and each open one ends with its epoch.",
             facts.draining ? 1 : 0);
 }
 
@@ -27,9 +29,11 @@ void Runner(const Facts& facts, const ScrapeFacts& scrapes, Families& out) {
       "runner_last_pass_age_seconds",
       "Time since the last loop of the thread that serves all feeds; it loops ten times a second.",
       Seconds(facts.since_last_pass));
-  out.Gauge("snapshot_age_seconds",
-            "Age of the metrics that only that thread knows; above 1, it does not answer.",
-            Seconds(scrapes.snapshot_age));
+  out.Gauge(
+      "snapshot_age_seconds",
+      "Age of the metrics that only the thread that serves all feeds knows; above 1, that thread "
+      "does not answer.",
+      Seconds(scrapes.snapshot_age));
 }
 
 void Sessions(const Facts& facts, Families& out) {
@@ -49,7 +53,7 @@ void Sessions(const Snapshot& snapshot, Families& out) {
   out.Gauge("sessions_max", "Limit of open sessions.", static_cast<double>(snapshot.max_sessions));
   out.Gauge("window_batches", "Batches in the prefetch windows of all sessions.",
             static_cast<double>(snapshot.window));
-  out.Gauge("ready_batches", "Batches announced and not yet taken.",
+  out.Gauge("ready_batches", "Batches announced to trainers and not yet taken.",
             static_cast<double>(snapshot.ready));
   out.Gauge("held_batches", "Batches taken by trainers and not yet released.",
             static_cast<double>(snapshot.held));
@@ -62,13 +66,16 @@ void Pool(const Facts& facts, Families& out) {
 }
 
 void Checkpoints(const CheckpointFacts& kept, Families& out) {
-  out.Gauge("checkpoint_bytes", "Memory in use for checkpoints.", static_cast<double>(kept.bytes));
-  out.Gauge("checkpoint_max_bytes", "Limit of that memory.", static_cast<double>(kept.max_bytes));
+  out.Gauge("checkpoint_bytes", "Memory in use for checkpoints of photographs.",
+            static_cast<double>(kept.bytes));
+  out.Gauge("checkpoint_max_bytes", "Limit of the memory for checkpoints of photographs.",
+            static_cast<double>(kept.max_bytes));
   out.Counter("checkpoint_lookups_total", "Photographs whose checkpoints were looked up.",
               static_cast<double>(kept.asked));
-  out.Counter("checkpoint_hits_total", "Of these, those that had some.",
+  out.Counter("checkpoint_hits_total", "Photographs whose checkpoints were looked up and found.",
               static_cast<double>(kept.found));
-  out.Counter("checkpoints_refused_total", "Checkpoints not kept, because memory was full.",
+  out.Counter("checkpoints_refused_total",
+              "Checkpoints of photographs not kept, because their memory was full.",
               static_cast<double>(kept.refused));
 }
 
@@ -94,9 +101,10 @@ void Feeds(const Snapshot& snapshot, Families& out) {
              &DatasetFigures::batches_announced);
   by_dataset("samples_decoded_total", "Samples decoded or copied.",
              &DatasetFigures::samples_decoded);
-  by_dataset("samples_replaced_total",
-             "Samples that replaced one that could not be used; included in samples_decoded_total.",
-             &DatasetFigures::samples_replaced);
+  by_dataset(
+      "samples_replaced_total",
+      "Samples that replaced one that could not be used; they count as decoded samples, too.",
+      &DatasetFigures::samples_replaced);
 }
 
 // Sums of times and of items. The difference between two scrapes gives the mean over that span.
@@ -128,11 +136,13 @@ void Waits(const Snapshot& snapshot, Families& out) {
   by_dataset("session_open_seconds_total",
              "Total time that sessions were open and not at their end.",
              &DatasetFigures::sessions_open);
-  by_dataset("session_filled_seconds_total",
-             "The same time, weighted by the share of its window that a session had ready.",
-             &DatasetFigures::sessions_filled);
+  by_dataset(
+      "session_filled_seconds_total",
+      "Total time that sessions were open and not at their end, weighted by the share of its "
+      "window that a session had ready.",
+      &DatasetFigures::sessions_filled);
   by_dataset("session_starved_seconds_total",
-             "The part of that time in which trainers slept without a batch.",
+             "Total time that trainers of open sessions slept without a batch.",
              &DatasetFigures::sessions_starved);
 }
 
@@ -201,12 +211,14 @@ void Python(const Snapshot& snapshot, Families& out) {
             "Average share of the last seconds that Python workers spent on batches.", python.busy);
   out.Counter("python_batches_total", "Batches that Python workers made.",
               static_cast<double>(python.batches));
-  out.Counter("python_raised_total",
-              "Batches whose code raised an exception, which the trainer got instead.",
-              static_cast<double>(python.raised));
-  out.Counter("python_lost_total",
-              "Batches that were not made because their worker or its host ended.",
-              static_cast<double>(python.lost));
+  out.Counter(
+      "python_raised_total",
+      "Batches of Python datasets whose code raised an exception, which the trainer got instead.",
+      static_cast<double>(python.raised));
+  out.Counter(
+      "python_lost_total",
+      "Batches of Python datasets that were not made because their worker or its host ended.",
+      static_cast<double>(python.lost));
   out.Counter("python_deaths_total", "Python workers that ended while their host went on.",
               static_cast<double>(python.deaths));
   out.Counter("python_making_seconds_total",
@@ -222,11 +234,13 @@ void Gpus(const Snapshot& snapshot, Families& out) {
       return Sample{{{"gpu", gpu.uuid}}, static_cast<double>(gpu.*value)};
     });
   };
-  out.Each(MetricType::kGauge, "gpu_info", "Always 1; a GPU that a session requested.",
-           snapshot.gpus, [](const GpuFacts& gpu) {
+  out.Each(MetricType::kGauge, "gpu_info",
+           "Always 1; the labels name a GPU that a session requested.", snapshot.gpus,
+           [](const GpuFacts& gpu) {
              return Sample{{{"gpu", gpu.uuid}, {"name", gpu.name}}, 1};
            });
-  each(MetricType::kGauge, "gpu_serving", "0: it cannot be used; penstockctl status says why.",
+  each(MetricType::kGauge, "gpu_serving",
+       "1: the daemon can use this GPU; 0: it cannot, and penstockctl status says why.",
        &GpuFacts::serving);
   each(MetricType::kGauge, "gpu_sessions", "Sessions that deliver to this GPU.",
        &GpuFacts::sessions);
@@ -319,10 +333,10 @@ void Logging(const Facts& facts, Families& out) {
 }
 
 void Scrapes(const ScrapeFacts& scrapes, Families& out) {
-  out.Counter("scrapes_total", "Requests answered with these metrics.",
+  out.Counter("scrapes_total", "Requests answered with the metrics.",
               static_cast<double>(scrapes.answered));
   Family& failed = out.Begin(MetricType::kCounter, "scrapes_failed_total",
-                             "Connections to the metrics port that did not get them.");
+                             "Connections to the metrics port that did not get the metrics.");
   failed.samples.push_back({{{"reason", "refused"}}, static_cast<double>(scrapes.refused)});
   failed.samples.push_back({{{"reason", "dropped"}}, static_cast<double>(scrapes.dropped)});
 }
@@ -335,11 +349,11 @@ void Process(const ProcessFacts& process, Families& out) {
   add(MetricType::kCounter, "process_cpu_seconds_total",
       "CPU time of the daemon without its worker processes.", process.cpu_seconds);
   add(MetricType::kGauge, "process_resident_memory_bytes",
-      "Resident memory, including the pool's touched pages.",
+      "Resident memory of the daemon, including the pool's touched pages.",
       static_cast<double>(process.resident_bytes));
-  add(MetricType::kGauge, "process_open_fds", "Open file descriptors.",
+  add(MetricType::kGauge, "process_open_fds", "Open file descriptors of the daemon.",
       static_cast<double>(process.open_fds));
-  add(MetricType::kGauge, "process_max_fds", "Limit of open file descriptors.",
+  add(MetricType::kGauge, "process_max_fds", "Limit of the daemon's open file descriptors.",
       static_cast<double>(process.max_fds));
   add(MetricType::kGauge, "process_start_time_seconds",
       "Start time of the daemon, in seconds since 1970.", process.start_time);

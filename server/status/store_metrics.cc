@@ -15,23 +15,28 @@ void StoreRequests(const StoreFacts& stores, Families& out) {
   out.Gauge("store_requests_under_way", "Requests that wait for object stores now.",
             ToNumber(stores.under_way));
   out.Gauge("store_requests_window",
-            "Requests for pieces that may be under way; grows while that pays.",
+            "Requests to object stores that may be under way at once; grows while more bring more.",
             ToNumber(stores.window));
-  out.Counter("store_window_halvings_total",
-              "Times that this number was halved, because a store asked to slow down.",
-              ToNumber(stores.halvings));
-  Family& retries = out.Begin(MetricType::kCounter, "store_retries_total",
-                              "Answers after which a request was sent again, by reason.");
+  out.Counter(
+      "store_window_halvings_total",
+      "Times that the number of requests to object stores under way at once was halved, because a "
+      "store asked to slow down.",
+      ToNumber(stores.halvings));
+  Family& retries =
+      out.Begin(MetricType::kCounter, "store_retries_total",
+                "Answers of object stores after which a request was sent again, by reason.");
   for (size_t i = 0; i < kStoreRetries.size(); ++i)
     retries.samples.push_back(
         {{{"reason", std::string(kStoreRetries[i])}}, ToNumber(stores.retries[i])});
   out.Counter("store_hedges_total",
-              "Requests sent a second time because the first took unusually long.",
+              "Requests to object stores sent a second time because the first took unusually long.",
               ToNumber(stores.hedges));
-  out.Counter("store_hedges_first_total", "Of these, those whose answer was complete first.",
+  out.Counter("store_hedges_first_total",
+              "Second requests to object stores whose answer was complete before the first one's.",
               ToNumber(stores.hedges_first));
-  Family& answers = out.Begin(MetricType::kHistogram, "store_answer_seconds",
-                              "Time from a request for bytes to the end of its answer.");
+  Family& answers =
+      out.Begin(MetricType::kHistogram, "store_answer_seconds",
+                "Time from a request for bytes of an object store to the end of its answer.");
   for (const auto& [seconds, count] : stores.answers_within)
     answers.samples.push_back({{{"le", ToLimitText(seconds)}}, ToNumber(count), "_bucket"});
   answers.samples.push_back({{{"le", "+Inf"}}, ToNumber(stores.answers), "_bucket"});
@@ -42,37 +47,45 @@ void StoreRequests(const StoreFacts& stores, Families& out) {
 void StorePieces(const StoreFacts& stores, Families& out) {
   out.Counter("store_pieces_expected_total", "Pieces of objects that were fetched ahead.",
               ToNumber(stores.expected));
-  out.Counter("store_pieces_found_total", "Reads that found a piece that was fetched ahead.",
+  out.Counter("store_pieces_found_total",
+              "Reads of objects that found a piece that was fetched ahead.",
               ToNumber(stores.found));
   out.Counter("store_pieces_refused_total",
-              "Pieces that were not fetched ahead, for want of memory.", ToNumber(stores.refused));
-  out.Gauge("store_pieces_waiting", "Pieces that wait until a request for them may begin.",
+              "Pieces of objects that were not fetched ahead, for want of memory.",
+              ToNumber(stores.refused));
+  out.Gauge("store_pieces_waiting",
+            "Pieces of objects that wait until a request for them may begin.",
             ToNumber(stores.waiting));
-  out.Counter("store_pieces_joined_total", "Pieces that came with a neighbour's request.",
-              ToNumber(stores.joined));
-  out.Counter("store_part_requests_total", "Requests for parts of large pieces.",
+  out.Counter("store_pieces_joined_total",
+              "Pieces of objects that came with a neighbour's request.", ToNumber(stores.joined));
+  out.Counter("store_part_requests_total", "Requests for parts of large pieces of objects.",
               ToNumber(stores.parts));
-  out.Gauge("store_held_bytes", "Memory of pieces that are fetched and not yet read.",
+  out.Gauge("store_held_bytes", "Memory of pieces of objects that are fetched and not yet read.",
             ToNumber(stores.held_bytes));
-  out.Gauge("store_held_max_bytes", "Limit of that memory.", ToNumber(stores.held_max_bytes));
+  out.Gauge("store_held_max_bytes",
+            "Limit of the memory of pieces of objects that are fetched and not yet read.",
+            ToNumber(stores.held_max_bytes));
 }
 
 void StoreCache(const StoreFacts& stores, Families& out) {
   out.Gauge("store_cache_bytes", "Bytes of objects in the cache folder.",
             ToNumber(stores.cache_bytes));
-  out.Gauge("store_cache_max_bytes", "Limit of these bytes.", ToNumber(stores.cache_max_bytes));
-  out.Counter("store_cache_hits_total", "Reads of pieces that the cache folder had.",
+  out.Gauge("store_cache_max_bytes", "Limit of the bytes of objects in the cache folder.",
+            ToNumber(stores.cache_max_bytes));
+  out.Counter("store_cache_hits_total", "Reads of pieces of objects that the cache folder had.",
               ToNumber(stores.cache_found));
-  out.Counter("store_cache_kept_total", "Pieces written to the cache folder.",
+  out.Counter("store_cache_kept_total", "Pieces of objects written to the cache folder.",
               ToNumber(stores.cache_kept));
   out.Counter("store_cache_refused_total",
-              "Pieces not written to it: it or its disk is full, or writing failed.",
+              "Pieces of objects not written to the cache folder: it or its disk is full, or "
+              "writing failed.",
               ToNumber(stores.cache_refused));
-  out.Counter("store_cache_damaged_total", "Pieces in it that were damaged; fetched again.",
+  out.Counter("store_cache_damaged_total",
+              "Damaged pieces of objects in the cache folder, which were fetched again.",
               ToNumber(stores.cache_damaged));
-  out.Counter("store_cache_removed_total", "Objects removed from it to make room.",
+  out.Counter("store_cache_removed_total", "Objects removed from the cache folder to make room.",
               ToNumber(stores.cache_removed));
-  out.Counter("store_cache_failed_total", "Files that it could not take at all.",
+  out.Counter("store_cache_failed_total", "Files that the cache folder could not take at all.",
               ToNumber(stores.cache_failed));
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "client/ctl/scripting/yaml.h"
 #include "client/ctl/table.h"
 #include "client/ctl/views.h"
 #include "common/base/clock.h"
@@ -75,7 +76,8 @@ std::string JsonOf(const std::vector<store::CachedObject>& objects) {
 absl::StatusOr<int> ListObjects(const std::string& folder, const Call& call, std::ostream& out) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<store::CachedObject> objects,
                             store::SurveyCache(folder));
-  out << (call.output == Output::kJson ? JsonOf(objects) : ShowObjects(objects));
+  out << (IsForPrograms(call.output) ? ForPrograms(call.output, JsonOf(objects))
+                                     : ShowObjects(objects));
   return 0;
 }
 
@@ -104,7 +106,7 @@ absl::StatusOr<int> Verify(const std::string& folder, const Call& call, std::ost
                   damaged == 0 ? "all are as they were written"
                                : "a daemon fetches damaged ones again when it reads them",
                   "\n");
-  out << (call.output == Output::kJson ? JsonOf(objects) : text);
+  out << (IsForPrograms(call.output) ? ForPrograms(call.output, JsonOf(objects)) : text);
   return damaged == 0 ? 0 : 1;
 }
 

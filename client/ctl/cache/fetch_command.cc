@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "absl/strings/str_cat.h"
+#include "client/ctl/scripting/yaml.h"
 #include "client/ctl/table.h"
 #include "client/ctl/views.h"
 #include "client/src/connection/address.h"
@@ -56,7 +57,8 @@ absl::StatusOr<int> RunFetch(AdminClient& daemon, const Call& call, Progress::St
   });
   if (shown) progress << shown->End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(fetched.status());
-  out << (call.output == Output::kJson ? Json(*fetched) : ShowFetched(*fetched));
+  out << (IsForPrograms(call.output) ? ForPrograms(call.output, Json(*fetched))
+                                     : ShowFetched(*fetched));
   return 0;
 }
 

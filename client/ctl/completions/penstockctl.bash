@@ -26,7 +26,7 @@ _penstockctl() {
       continue
     fi
     case $word in
-      --address | --tls | --all | --output | -o | --color | --config | --deadline | --set | --seconds) wants=$word ;;
+      --address | --tls | --all | --output | -o | --color | --config | --deadline | --set | --seconds | --for | --timeout) wants=$word ;;
       -*) ;;
       *) words+=("$word") ;;
     esac
@@ -36,31 +36,38 @@ _penstockctl() {
   case $wants in
     '') ;;
     --output | -o)
-      if [[ ${words[*]} == trace ]]; then _penstockctl_files; else _penstockctl_of 'table json'; fi
+      if [[ ${words[*]} == trace ]]; then _penstockctl_files; else _penstockctl_of 'table json yaml'; fi
       return
       ;;
     --address | --config | --tls) _penstockctl_files; return ;;
+    --for) _penstockctl_of 'ready'; return ;;
     --color) _penstockctl_of 'auto always never'; return ;;
     *) return ;;
   esac
   if [[ $current == -* ]]; then
     options='--address --tls --output -o --color --help -h --version'
     case ${words[*]} in
+      'status') options+=' --watch -w' ;;
+      'sessions') options+=' --watch -w' ;;
+      'datasets') options+=' --watch -w' ;;
+      'quarantine list') options+=' --watch -w' ;;
+      'wait') options+=' --for --timeout' ;;
       'check') options+=' --config' ;;
       'top') options+=' --all' ;;
       'drain') options+=' --deadline --cancel' ;;
-      'workers') options+=' --set' ;;
+      'workers') options+=' --set --watch -w' ;;
       'trace') options+=' --seconds' ;;
     esac
     _penstockctl_of "$options"
     return
   fi
   case ${words[*]} in
-    '') _penstockctl_of 'status sessions workers datasets top trace index digest fetch cache quarantine drain reload check completion help' ;;
+    '') _penstockctl_of 'status sessions workers datasets top trace index digest fetch cache quarantine drain reload check wait version completion help' ;;
     quarantine) _penstockctl_of 'list clear' ;;
     cache) _penstockctl_of 'list verify clear warm' ;;
     'cache list' | 'cache verify' | 'cache clear') _penstockctl_files ;;
     'index' | 'digest' | 'fetch' | 'cache warm' | 'quarantine list' | 'quarantine clear') _penstockctl_of "$(_penstockctl_datasets "$address")" ;;
+    help) _penstockctl_of 'status sessions workers datasets top trace index digest fetch cache quarantine drain reload check wait version completion help' ;;
     completion) _penstockctl_of 'bash zsh fish' ;;
   esac
 }

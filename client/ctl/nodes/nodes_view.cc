@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/feeds/names.h"
 #include "client/ctl/table.h"
 
 namespace penstock::ctl {
@@ -44,7 +45,7 @@ std::string VerdictText(const v1::GetStatusResponse& status) {
   if (!status.serving() && !status.draining()) return OneLine(status.reason());
   const v1::FeedStatus* const feed = WorstFeed(status);
   if (feed == nullptr) return "no trainers";
-  return absl::StrCat(OneLine(feed->dataset()), ": ", OneLine(feed->verdict()));
+  return absl::StrCat(FeedName(*feed, status), ": ", OneLine(feed->verdict()));
 }
 
 std::string RateText(double rate) {
@@ -101,17 +102,17 @@ v1::NodesStatus ToNodesStatus(const std::vector<std::string>& shown,
   return all;
 }
 
-std::string ShowNodes(const v1::NodesStatus& nodes) {
+std::string ShowNodes(const v1::NodesStatus& nodes, size_t columns) {
   Table table({{"NODE"},
                {"STATE"},
                {"SAMPLES/S", kRight},
-               {"SESSIONS", kRight},
+               {"SESSIONS", kRight, 3},
                {"STARVED", kRight},
-               {"WORKERS", kRight},
-               {"STALLED", kRight},
+               {"WORKERS", kRight, 2},
+               {"STALLED", kRight, 1},
                {"WHO WAITS FOR WHOM"}});
   for (const v1::NodeStatus& node : nodes.nodes()) table.Add(ToRow(node));
-  return absl::StrCat(table.Text(), SumText(nodes));
+  return absl::StrCat(table.Text(columns), SumText(nodes));
 }
 
 }  // namespace penstock::ctl

@@ -16,7 +16,8 @@ v1::NodesStatus ToNodesStatus(const std::vector<std::string>& shown,
                               const std::vector<NodeAnswer>& now,
                               const std::vector<NodeAnswer>& before);
 
-// The table, in the order of the nodes, and a line with their sum.
-std::string ShowNodes(const v1::NodesStatus& nodes);
+// The table, in the order of the nodes and at most `columns` wide (0: no limit), and a line with
+// their sum.
+std::string ShowNodes(const v1::NodesStatus& nodes, size_t columns = 0);
 
 }  // namespace penstock::ctl

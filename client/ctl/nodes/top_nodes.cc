@@ -8,6 +8,7 @@
 
 #include "client/ctl/nodes/live_screen.h"
 #include "client/ctl/nodes/nodes_view.h"
+#include "client/ctl/scripting/yaml.h"
 #include "client/ctl/top_view.h"
 #include "client/ctl/views.h"
 
@@ -36,7 +37,8 @@ int Live(NodeCalls& nodes, Colors colors, std::ostream& out) {
     std::vector<NodeAnswer> now = nodes.AskAll(kAnswerWithin);
     const LiveScreen::Size size = LiveScreen::SizeNow();
     const std::string text = FitToScreen(
-        absl::StrCat("keys: q quits\n\n", ShowNodes(ToNodesStatus(ShownNames(nodes), now, before))),
+        absl::StrCat("keys: q quits\n\n",
+                     ShowNodes(ToNodesStatus(ShownNames(nodes), now, before), size.columns)),
         {.rows = size.rows, .columns = size.columns});
     screen.Draw(PaintStates(text, colors));
     before = std::move(now);
@@ -54,7 +56,8 @@ int TopNodesOnce(NodeCalls& nodes, Output output, Colors colors, base::Duration 
   std::this_thread::sleep_for(pause);
   const std::vector<NodeAnswer> now = nodes.AskAll(kAnswerWithin);
   const v1::NodesStatus status = ToNodesStatus(ShownNames(nodes), now, before);
-  out << (output == Output::kJson ? Json(status) : PaintStates(ShowNodes(status), colors));
+  out << (IsForPrograms(output) ? ForPrograms(output, Json(status))
+                                : PaintStates(ShowNodes(status), colors));
   return ExitCodeFor(now);
 }
 

@@ -133,9 +133,14 @@ struct Rpc::Impl {
     Ending ending;
     (stub->*method)(&context, &request, &response,
                     [&](const grpc::Status& status) { ending.Set(status); });
+    bool stopped = false;
     const grpc::Status status = ending.Await([&] {
-      if (stop && stop()) context.TryCancel();
+      if (stopped || !stop || !stop()) return;
+      stopped = true;
+      context.TryCancel();
     });
+    if (stopped && status.error_code() == grpc::StatusCode::CANCELLED)
+      return absl::CancelledError("the call was interrupted, as its caller asked");
     if (!status.ok()) return ToAbsl(status, address, timeout);
     return response;
   }

@@ -36,27 +36,31 @@ EngineView EngineViews::View() const {
                   .forbidden_calls = of_.workers.forbidden_calls(),
                   .status = of_.status,
                   .draining = of_.drain.active()};
+  std::vector<FlowFigures> figures;
   for (const auto& [number, entry] : of_.feeds.entries()) {
     const std::shared_ptr<Feed> feed = entry.feed.lock();
     const std::optional<FeedView> counts = of_.core.View(FeedId(number));
     if (feed == nullptr || !counts || feed->canary) continue;
     view.feeds.push_back(MakeInfo(entry, *feed, *counts));
+    figures.push_back(ToFigures(*feed));
+  }
+  std::vector<FlowVerdict> verdicts = JudgeTogether(std::move(figures));
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    view.feeds[i].verdict = std::move(verdicts[i].words);
+    view.feeds[i].bottleneck = verdicts[i].bottleneck;
   }
   return view;
 }
 
 FeedInfo EngineViews::MakeInfo(const FeedBook::Entry& entry, const Feed& feed,
                                const FeedView& counts) const {
-  FlowVerdict verdict = Judge(ToFigures(feed));
   FeedInfo info{.fingerprint = feed.fingerprint,
                 .dataset = feed.called,
                 .user = entry.user.value(),
                 .counts = counts,
                 .stages = feed.flow.sums(),
                 .occupancy = feed.flow.occupancy.mean(),
-                .starved = feed.flow.starved.mean(),
-                .verdict = std::move(verdict.words),
-                .bottleneck = verdict.bottleneck};
+                .starved = feed.flow.starved.mean()};
   for (const auto& [id, session] : of_.sessions.all())
     if (session.feed.get() == &feed) ++info.sessions;
   return info;
@@ -172,6 +176,7 @@ FlowFigures EngineViews::ToFigures(const Feed& feed) const {
   if (ToFillPath(feed.spec) != FillPath::kPython) {
     FlowFigures figures = of_.statistics.ToFigures(feed, of_.workers.count(), stall, of_.now);
     if (feed.dataset->dataset->is_remote()) figures.store = of_.store_flow();
+    figures.cores = of_.cores;
     return figures;
   }
   const pyworkers::DatasetSupply* supply = SupplyOf(feed);
@@ -179,8 +184,8 @@ FlowFigures EngineViews::ToFigures(const Feed& feed) const {
       of_.statistics.ToFigures(feed, supply == nullptr ? 0 : supply->workers(), stall, of_.now);
   figures.making = {.has_host = HasHost(feed),
                     .ready = supply == nullptr ? 0 : supply->ready(),
-                    .cores = of_.cores,
                     .occupancy = feed.flow.occupancy.mean()};
+  figures.cores = of_.cores;
   return figures;
 }
 

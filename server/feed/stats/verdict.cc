@@ -30,12 +30,32 @@ uint32_t MoreWorkers(const FlowFigures& figures) {
   return std::max(1u, static_cast<uint32_t>(std::ceil(more - 1e-9)));
 }
 
+// How many more workers have a core each; `wanted` if the number of cores is not known.
+uint32_t WithCores(uint32_t wanted, const FlowFigures& figures) {
+  if (figures.cores == 0) return wanted;
+  return std::min(wanted, figures.cores - std::min(figures.cores, figures.workers));
+}
+
+std::string Cores(uint32_t cores) { return absl::StrCat(cores, cores == 1 ? " core" : " cores"); }
+
+std::string DecodingAdvice(const FlowFigures& figures, uint32_t wanted) {
+  const uint32_t more = WithCores(wanted, figures);
+  if (more == 0)
+    return absl::StrCat("the workers are ", Percent(figures.workers_busy),
+                        " busy, and there are no more than ", Cores(figures.cores),
+                        "; smaller stored images or fewer steps would help");
+  if (more < wanted)
+    return absl::StrCat(Workers(more), " would help, as many as there are cores (", figures.cores,
+                        ")");
+  return absl::StrCat(figures.starved > kMostStarved ? "at least " : "", Workers(more),
+                      " would hide it");
+}
+
 FlowVerdict Decoding(const FlowFigures& figures) {
   const uint32_t more = MoreWorkers(figures);
   return {Bottleneck::kDecoding, more,
-          absl::StrCat(
-              "decoding is the bottleneck: ", figures.starved > kMostStarved ? "at least " : "",
-              Workers(more), " would hide it")};
+          absl::StrCat("decoding is the bottleneck: ",
+                       DecodingAdvice(figures, std::max(more, figures.wanted_by_all)))};
 }
 
 constexpr char kMakingIs[] = "making batches in Python is the bottleneck: ";
@@ -48,15 +68,13 @@ std::string PythonWorkersAreBusy(const FlowFigures& figures) {
 
 // Never advises more workers than there are cores.
 FlowVerdict MakingTakesLong(const FlowFigures& figures) {
-  const uint32_t cores = figures.making.cores;
+  const uint32_t cores = figures.cores;
   const uint32_t wanted = MoreWorkers(figures);
-  const uint32_t most = cores == 0 ? wanted : cores - std::min(cores, figures.workers);
-  const uint32_t more = std::min(wanted, most);
+  const uint32_t more = WithCores(wanted, figures);
   if (more == 0)
     return {Bottleneck::kMaking, 0,
             absl::StrCat(kMakingIs, PythonWorkersAreBusy(figures), ", and there are no more than ",
-                         cores, cores == 1 ? " core" : " cores",
-                         "; cheaper samples would help, or native steps")};
+                         Cores(cores), "; cheaper samples would help, or native steps")};
   const bool is_enough = more == wanted && figures.starved <= kMostStarved;
   return {Bottleneck::kMaking, more,
           absl::StrCat(
@@ -77,12 +95,13 @@ FlowVerdict Making(const FlowFigures& figures) {
 }
 
 FlowVerdict Reading(const FlowFigures& figures) {
-  return {Bottleneck::kReading, 0,
-          absl::StrCat("reading is the bottleneck: readers wait for the storage ",
-                       Percent(figures.readers_busy), " of the time while workers are ",
-                       Percent(figures.workers_busy),
-                       " busy; faster storage would hide it, or more workers, whose readers read "
-                       "in parallel")};
+  return {
+      Bottleneck::kReading, 0,
+      absl::StrCat(
+          "reading is the bottleneck: readers wait for the storage ", Percent(figures.readers_busy),
+          " of the time while workers are ", Percent(figures.workers_busy),
+          " busy; faster storage would hide it",
+          WithCores(1, figures) == 0 ? "" : ", or more workers, whose readers read in parallel")};
 }
 
 // "3.1 GB/s"
@@ -146,6 +165,20 @@ FlowVerdict Judge(const FlowFigures& figures) {
                          "waits")};
   if (figures.fill_path == FillPath::kPython) return Making(figures);
   return JudgeBusy(figures);
+}
+
+std::vector<FlowVerdict> JudgeTogether(std::vector<FlowFigures> feeds) {
+  uint32_t wanted = 0;
+  for (const FlowFigures& figures : feeds) {
+    const FlowVerdict alone = Judge(figures);
+    if (alone.bottleneck == Bottleneck::kDecoding) wanted = std::max(wanted, alone.more_workers);
+  }
+  std::vector<FlowVerdict> verdicts;
+  for (FlowFigures& figures : feeds) {
+    figures.wanted_by_all = wanted;
+    verdicts.push_back(Judge(figures));
+  }
+  return verdicts;
 }
 
 }  // namespace penstock::feed

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "server/feed/core/core.h"
@@ -14,7 +15,6 @@ namespace penstock::feed {
 struct MakingFigures {
   bool has_host = true;
   uint32_t ready = 0;    // workers that can make a batch
-  uint32_t cores = 0;    // of the machine; 0: not known
   double occupancy = 0;  // ready fraction of the sessions' windows
 };
 
@@ -34,6 +34,8 @@ struct FlowFigures {
   double workers_busy = 0;  // 0 … 1, of those workers
   double readers_busy = 0;  // 0 … 1: the workers' readers, or the row copiers
   MakingFigures making = {};
+  uint32_t cores = 0;          // of the machine; 0: not known
+  uint32_t wanted_by_all = 0;  // most workers that the verdict on another feed wants in addition
   std::optional<StoreFlow> store = {};  // not set: the dataset's files are local
   base::Duration stalled{};  // how long its source has not answered; 0: no session waits for it
   std::string stalled_reason = {};  // what was being read
@@ -53,11 +55,16 @@ enum class Bottleneck {
 
 struct FlowVerdict {
   Bottleneck bottleneck = Bottleneck::kUnknown;
-  uint32_t more_workers =
-      0;              // for kDecoding and kMaking: how many more would remove the bottleneck
-  std::string words;  // for display
+  // For kDecoding and kMaking: how many more would remove the bottleneck. For kDecoding, cores do
+  // not limit it.
+  uint32_t more_workers = 0;
+  std::string words;  // for display; never advises more workers than cores
 };
 
 FlowVerdict Judge(const FlowFigures& figures);
+
+// The verdicts on feeds that share the daemon's workers. All advise one number of these, the one
+// that helps every feed, so that they do not contradict each other.
+std::vector<FlowVerdict> JudgeTogether(std::vector<FlowFigures> feeds);
 
 }  // namespace penstock::feed

@@ -27,15 +27,17 @@ inline int FreePort() {
   return ntohs(address.sin_port);
 }
 
-// Returns "SERVING", "NOT_SERVING", or an error.
-inline std::string HealthAt(int port) {
+// Returns "SERVING", "NOT_SERVING", or an error. `service`: "" for the whole daemon.
+inline std::string HealthAt(int port, const std::string& service = "") {
   grpc::GenericStub stub(
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
   grpc::CompletionQueue queue;
-  const grpc::Slice empty;
-  const grpc::ByteBuffer request(&empty, 1);
+  // Field 1 is the name, of less than 128 bytes.
+  const grpc::Slice message(
+      service.empty() ? "" : "\x0a" + std::string(1, static_cast<char>(service.size())) + service);
+  const grpc::ByteBuffer request(&message, 1);
   grpc::ByteBuffer answer;
   grpc::Status status;
   const auto call =

@@ -66,6 +66,16 @@ class DockerfileTest(unittest.TestCase):
         for name in ("build", "trainer", "penstock"):
             self.assertTrue(self.stages[name][0][1].startswith("${BASE} "), name)
 
+    def test_each_image_says_what_it_is_in_ocis_words(self):
+        version = re.search(r"project\(penstock VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+        self.assertIn(("ARG", f"VERSION={version}"), self.stages[""])
+        for name in ("trainer", "penstock"):
+            self.assertIn(("ARG", "BASE VERSION REVISION"), self.stages[name])
+            labels = dict(re.findall(r'org\.opencontainers\.image\.([\w.]+)="([^"]*)"', dockerfile.last(self.stages[name], "LABEL")))
+            self.assertEqual(set(labels), {"title", "description", "licenses", "version", "revision", "base.name"})
+            self.assertEqual((labels["version"], labels["revision"], labels["licenses"]),
+                             ("${VERSION}", "${REVISION}", "Apache-2.0"))
+
     def test_no_image_is_run_by_root(self):
         for name in ("trainer", "penstock"):
             user, group = dockerfile.last(self.stages[name], "USER").split(":")
@@ -132,7 +142,7 @@ class KubernetesTest(unittest.TestCase):
 
     def test_every_manifest_keeps_to_kubernetes_published_schema(self):
         manifests = [path for path in KUBERNETES.glob("*/*.yaml")
-                     if path.name not in ("kustomization.yaml", "penstock.yaml", "patch.yaml") and path.parent.name != "gpu"]
+                     if path.name not in ("kustomization.yaml", "penstock.yaml", "patch.yaml", "podmonitor.yaml") and path.parent.name != "gpu"]
         judged = self.judge(*manifests)
 
         self.assertGreaterEqual(len(manifests), 4)
@@ -161,6 +171,43 @@ class KubernetesTest(unittest.TestCase):
             self.assertEqual(configuration, [kinds["ConfigMap"]["metadata"]["name"]])
             self.assertEqual(pod["containers"][0]["image"], "penstock:0.1.0")
             self.assertEqual("runtimeClassName" in pod, folder == "gpu")
+
+    def test_metrics_are_served_where_the_pod_monitor_scrapes_and_only_prometheus_comes_in(self):
+        monitor = yaml.safe_load((KUBERNETES / "monitoring/podmonitor.yaml").read_text())
+        policy = yaml.safe_load((KUBERNETES / "monitoring/networkpolicy.yaml").read_text())["spec"]
+        endpoint, = monitor["spec"]["podMetricsEndpoints"]
+        ports = {port["name"]: port["containerPort"] for port in self.penstockd["ports"]}
+        labels = self.daemon["template"]["metadata"]["labels"] | {"app.kubernetes.io/name": "penstock"}
+
+        self.assertEqual((monitor["apiVersion"], monitor["kind"]), ("monitoring.coreos.com/v1", "PodMonitor"))
+        self.assertLessEqual(set(endpoint), {"port", "path", "interval", "relabelings"})
+        self.assertEqual(self.configuration["server"]["metrics_address"], f"0.0.0.0:{ports[endpoint['port']]}")
+        self.assertEqual(endpoint["path"], "/metrics")
+        wanted = monitor["spec"]["selector"]
+        self.assertEqual({key: labels[key] for key in wanted["matchLabels"]}, wanted["matchLabels"])
+        for each in wanted["matchExpressions"]:
+            self.assertIn(labels[each["key"]], each["values"])
+        allowed, = policy["ingress"]
+        self.assertEqual(allowed["ports"], [{"port": ports["metrics"], "protocol": "TCP"}])
+        self.assertIn("from", allowed)
+
+    def test_the_component_is_put_on_top_of_the_base(self):
+        if not shutil.which("kubectl"):
+            self.skipTest("there is no kubectl, whose kustomize would put them together")
+        for base in ("base", "job"):
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copytree(KUBERNETES, pathlib.Path(folder) / "kubernetes")
+                overlay = pathlib.Path(folder) / "kubernetes/overlay"
+                overlay.mkdir()
+                (overlay / "kustomization.yaml").write_text(
+                    f"namespace: here\nresources: [../{base}]\ncomponents: [../monitoring]\n")
+                made = subprocess.run(["kubectl", "kustomize", overlay], text=True, capture_output=True)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            made = list(yaml.safe_load_all(made.stdout))
+            kinds = [each["kind"] for each in made]
+            self.assertEqual({each["metadata"].get("namespace", "here") for each in made}, {"here"})
+            self.assertEqual(kinds.count("PodMonitor"), 1)
+            self.assertEqual(kinds.count("NetworkPolicy"), 2)
 
     def test_the_daemon_set_owns_the_pods_that_it_makes(self):
         wanted = self.daemon["selector"]["matchLabels"]

@@ -1,8 +1,7 @@
-// Tests operations on a running daemon: drain, reload, workers, health, and who may use them.
+// Tests operations on a running daemon: drain, reload, workers, and who may use them.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,7 +11,6 @@
 #include "common/posix/fd.h"
 #include "penstock/v1/admin.grpc.pb.h"
 #include "tests/support/programs/daemon_process.h"
-#include "tests/support/programs/health_probe.h"
 #include "tests/support/programs/trainer.h"
 
 namespace penstock::testing {
@@ -315,75 +313,6 @@ TEST(MayTest, WhoChangesWhatEverybodyGetsIsAnOperatorAndTheGroupReads) {
   }
   EXPECT_TRUE(daemon.Status().serving());
   EXPECT_FALSE(daemon.Status().draining());
-}
-
-// ---- Health over TCP ----
-
-TEST(HealthTest, APortServesHealthAloneAndFollowsADrain) {
-  const int port = FreePort();
-  DaemonProcess daemon(
-      {.workers = 1,
-       .config = Config(", health_address: '127.0.0.1:" + std::to_string(port) + "'")});
-  Session session = OpenOn(daemon);
-
-  EXPECT_TRUE(daemon.Eventually([&] { return HealthAt(port) == "SERVING"; }));
-  EXPECT_EQ(daemon.Ctl({"drain", "--deadline", "1s"}).exit_code, 1);
-  EXPECT_TRUE(daemon.Eventually([&] { return HealthAt(port) == "NOT_SERVING"; }));
-
-  const auto stub = v1::AdminService::NewStub(
-      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + seconds(5));
-  v1::GetStatusResponse response;
-  EXPECT_EQ(stub->GetStatus(&context, {}, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
-}
-
-TEST(HealthTest, ADaemonThroughWhichNoBatchComesIsNotServingAndSaysWhy) {
-  const int port = FreePort();
-  DaemonProcess daemon(
-      {.workers = 1,
-       .config = Config(", health_address: '127.0.0.1:" + std::to_string(port) + "'",
-                        "limits: {max_pixels: 100}\n"),
-       .serves = false});
-
-  ASSERT_TRUE(daemon.Eventually([&] {
-    return daemon.Status().reason().find("too many pixels") != std::string::npos;
-  })) << daemon.Status().reason();
-  EXPECT_FALSE(daemon.Status().serving());
-  EXPECT_EQ(HealthAt(port), "NOT_SERVING");
-  EXPECT_THAT(daemon.log(), HasSubstr("not_ready"));
-  EXPECT_THAT(daemon.log(), Not(HasSubstr("event=serving")));
-}
-
-TEST(HealthTest, WorkersThatWereAllGoneShowAnewThatBatchesComeThrough) {
-  DaemonProcess daemon({.workers = 1, .config = Config("")});
-
-  // The back-off grows with each death, so that the status eventually falls between two starts.
-  EXPECT_TRUE(daemon.Eventually([&] {
-    for (const pid_t worker : daemon.WorkerPids()) kill(worker, SIGKILL);
-    return !daemon.Status().serving();
-  }));
-  EXPECT_TRUE(daemon.Eventually([&] { return daemon.Status().serving(); }));
-  EXPECT_GE(daemon.Status().worker_restarts(), 1u);
-}
-
-TEST(HealthTest, AnAddressInUseIsRefusedAtStartWithItsRemedy) {
-  const int port = FreePort();
-  const std::string config = Config(", health_address: '127.0.0.1:" + std::to_string(port) + "'");
-  DaemonProcess first({.workers = 1, .config = config});
-  TemporaryDirectory directory;
-  std::string text = config;
-  text.replace(text.find("SOCKET"), 6, directory.path() + "/run/penstock.sock");
-  const std::string file = directory.path() + "/config.yaml";
-  std::FILE* out = std::fopen(file.c_str(), "w");
-  std::fputs(text.c_str(), out);
-  std::fclose(out);
-
-  const Ended second = RunProgram("penstockd", {"--config", file});
-
-  EXPECT_EQ(second.exit_code, 2);
-  EXPECT_THAT(second.output, AllOf(HasSubstr("127.0.0.1:" + std::to_string(port)),
-                                   HasSubstr("in use"), HasSubstr("server.health_address")));
 }
 
 }  // namespace

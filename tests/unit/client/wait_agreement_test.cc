@@ -52,15 +52,15 @@ feed::FlowFigures CopyingToGpu() {
 
 feed::FlowFigures Making(double workers_busy, bool has_host) {
   feed::FlowFigures figures = Starving(workers_busy, 0, FillPath::kPython);
-  figures.making = {.has_host = has_host, .ready = 2, .cores = 2};
+  figures.making = {.has_host = has_host, .ready = 2};
+  figures.cores = 2;
   return figures;
 }
 
 std::optional<client::PythonProgress> PythonOf(const feed::FlowFigures& figures) {
   if (figures.fill_path != FillPath::kPython) return std::nullopt;
-  return client::PythonProgress{.has_host = figures.making.has_host,
-                                .cores = figures.making.cores,
-                                .has_batch_in_hand = true};
+  return client::PythonProgress{
+      .has_host = figures.making.has_host, .cores = figures.cores, .has_batch_in_hand = true};
 }
 
 const Situation kTable[] = {

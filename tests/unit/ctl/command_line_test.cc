@@ -34,7 +34,14 @@ TEST(CommandLineTest, AWrongCallIsToldWhatToWriteInstead) {
   EXPECT_THAT(WordsTo({"trace", "-o", "f", "--seconds", "61"}), HasSubstr("0.1 to 60, not '61'"));
   EXPECT_THAT(WordsTo({"trace", "-o", "f", "--seconds", "nan"}), HasSubstr("not 'nan'"));
   EXPECT_THAT(WordsTo({"status", "--seconds", "2"}), HasSubstr("goes with 'trace'"));
-  EXPECT_THAT(WordsTo({"-o", "xml", "status"}), HasSubstr("'table' or 'json', not 'xml'"));
+  EXPECT_THAT(WordsTo({"-o", "xml", "status"}), HasSubstr("'table', 'json' or 'yaml', not 'xml'"));
+  EXPECT_THAT(WordsTo({"-o", "man", "status"}), HasSubstr("'yaml', not 'man'"));
+  EXPECT_THAT(WordsTo({"-w", "drain"}), HasSubstr("goes with 'status', 'sessions', 'workers'"));
+  EXPECT_THAT(WordsTo({"-w", "workers", "--set", "2"}), HasSubstr("leave out one"));
+  EXPECT_THAT(WordsTo({"wait", "--for=gone"}), HasSubstr("takes 'ready', not 'gone'"));
+  EXPECT_THAT(WordsTo({"wait", "--timeout", "25h"}), HasSubstr("at most 24h, not '25h'"));
+  EXPECT_THAT(WordsTo({"status", "--timeout", "1s"}), HasSubstr("goes with 'wait' only"));
+  EXPECT_THAT(WordsTo({"help", "drian"}), HasSubstr("did you mean 'drain'?"));
   EXPECT_THAT(WordsTo({"index"}), HasSubstr("needs a dataset"));
   EXPECT_THAT(WordsTo({"fetch"}), HasSubstr("needs a dataset"));
   EXPECT_THAT(WordsTo({"cache"}), HasSubstr("needs a second word"));
@@ -91,6 +98,14 @@ TEST(CommandLineTest, EveryCommandIsUnderstood) {
   EXPECT_EQ(ParseCommandLine({"reload"})->command, Command::kReload);
   EXPECT_EQ(ParseCommandLine({"workers", "--set", "3"})->set_workers, 3u);
   EXPECT_TRUE(ParseCommandLine({"drain", "--cancel"})->cancel);
+  EXPECT_TRUE(ParseCommandLine({"-w", "sessions"})->watch);
+  EXPECT_EQ(ParseCommandLine({"-o", "yaml", "status"})->output, Output::kYaml);
+  EXPECT_EQ(ParseCommandLine({"wait", "--for=ready"})->timeout, std::chrono::seconds(30));
+  EXPECT_EQ(ParseCommandLine({"wait", "--timeout", "2m"})->timeout, std::chrono::minutes(2));
+  EXPECT_EQ(ParseCommandLine({"wait", "--timeout", "0s"})->timeout, base::Duration{});
+  EXPECT_EQ(ParseCommandLine({"version"})->command, Command::kServerVersion);
+  EXPECT_EQ(ParseCommandLine({"help", "drain"})->topic, "drain");
+  EXPECT_EQ(ParseCommandLine({"quarantine", "list", "--help"})->topic, "quarantine");
   EXPECT_EQ(ParseCommandLine({"drain", "--deadline", "2m"})->deadline, std::chrono::minutes(2));
 }
 

@@ -179,6 +179,50 @@ TEST_F(CommandsTest, ClearingTheQuarantineSaysHowMany) {
   EXPECT_THAT(out_.str(), HasSubstr("cleared 3 samples"));
 }
 
+TEST_F(CommandsTest, EveryAnswerComesAsYamlToo) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"status"},
+                                                {"sessions"},
+                                                {"workers"},
+                                                {"datasets"},
+                                                {"quarantine", "list"},
+                                                {"index", "flowers"},
+                                                {"digest", "flowers"},
+                                                {"reload"},
+                                                {"drain", "--cancel"},
+                                                {"workers", "--set", "2"},
+                                                {"version"}}) {
+    std::vector<std::string> call = {"-o", "yaml"};
+    call.insert(call.end(), words.begin(), words.end());
+    out_.str("");
+
+    EXPECT_EQ(*Do(call), 0) << words[0];
+
+    EXPECT_THAT(out_.str(), ::testing::MatchesRegex("[a-z_]+:(.|\n)*\n")) << words[0];
+    EXPECT_THAT(out_.str(), Not(HasSubstr("{\n")));
+  }
+}
+
+TEST_F(CommandsTest, TheVersionsOfBothAreShownAndADaemonThatIsAwayIsAnError) {
+  EXPECT_EQ(*Do({"version"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("\npenstockd "));
+  server_.reset();
+  out_.str("");
+
+  EXPECT_FALSE(Do({"version"}).ok());
+  EXPECT_THAT(out_.str(), HasSubstr("penstockctl "));
+}
+
+TEST_F(CommandsTest, ADaemonThatServesIsNotWaitedForAndOneThatIsAwayIs) {
+  controller_.serving = true;
+  EXPECT_EQ(*Do({"wait", "--for=ready"}), 0);
+  server_.reset();
+
+  const auto waited = Do({"wait", "--timeout", "0s"});
+
+  EXPECT_TRUE(absl::IsDeadlineExceeded(waited.status())) << waited.status();
+  EXPECT_THAT(std::string(waited.status().message()), HasSubstr(address_));
+}
+
 TEST_F(CommandsTest, HelpAndVersionNeedNoDaemon) {
   server_.reset();
 

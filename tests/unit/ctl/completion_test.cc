@@ -52,12 +52,13 @@ Words FirstWords() {
   return words;
 }
 
-// The names, and the letters if `letters`, of the options that only `command` takes; with "", of
-// those that all commands take.
+// The names, and the letters if `letters`, of the options that `command` takes and not all do; with
+// "", of those that all commands take.
 Words OptionsOf(const std::string& command, bool letters) {
   Words names;
   for (const OptionForm& option : Options()) {
-    if (option.only_with != command) continue;
+    const bool common = *option.only_with == '\0';
+    if (command.empty() ? !common : !IsOwnOption(option, command)) continue;
     names.insert(option.name);
     if (letters && *option.letter != '\0') names.insert(option.letter);
   }
@@ -72,8 +73,8 @@ Words AllOptions() {
 
 Words CommandsWithOptions() {
   Words commands;
-  for (const OptionForm& option : Options())
-    if (*option.only_with != '\0') commands.insert(option.only_with);
+  for (const CommandForm& form : Commands())
+    if (!OptionsOf(form.words, false).empty()) commands.insert(form.words);
   return commands;
 }
 
@@ -129,9 +130,11 @@ TEST(CompletionTest, AnOptionIsOfferedToTheCommandThatTakesIt) {
   EXPECT_EQ(Split(First(kBash, "\n    options='([^']*)'")), OptionsOf("", true));
   EXPECT_EQ(Found(kBash, "\n      '([a-z ]+)'\\) options\\+="), CommandsWithOptions());
   for (const std::string& command : CommandsWithOptions()) {
-    const Words own = OptionsOf(command, true);
-    EXPECT_EQ(Split(First(kBash, "'" + command + "'\\) options\\+='([^']*)'")), own);
-    Words in_zsh = Found(LineWith(kZsh, "        " + command + ") "), "(--[a-z]+)");
+    EXPECT_EQ(Split(First(kBash, "'" + command + "'\\) options\\+='([^']*)'")),
+              OptionsOf(command, true));
+    const Words own = OptionsOf(command, false);
+    const std::string first = command.substr(0, command.find(' '));  // zsh offers it there
+    Words in_zsh = Found(LineWith(kZsh, "        " + first + ") "), "(--[a-z]+)");
     in_zsh.erase("--output");  // `trace` has its own --output, which takes a file name
     EXPECT_EQ(in_zsh, own);
     Words in_fish = Found(kFish, "-n '__penstockctl_at " + command + "' [^\n]*-l ([a-z]+)");
@@ -150,12 +153,20 @@ TEST(CompletionTest, TheWordAfterAnOptionWithAValueIsNoCommand) {
 }
 
 TEST(CompletionTest, ChoicesAreThoseOfTheParser) {
-  for (const auto& choices : {absl::StrJoin(kFormats, " "), absl::StrJoin(kColorChoices, " "),
-                              absl::StrJoin(kShells, " ")}) {
+  for (const auto& choices : {absl::StrJoin(kFormats, " "), absl::StrJoin(kConditions, " "),
+                              absl::StrJoin(kColorChoices, " "), absl::StrJoin(kShells, " ")}) {
     EXPECT_THAT(kBash, HasSubstr(absl::StrCat("'", choices, "'")));
     EXPECT_THAT(kZsh, HasSubstr(absl::StrCat("(", choices, ")")));
     EXPECT_THAT(kFish, HasSubstr(absl::StrCat("-a '", choices, "'")));
   }
+}
+
+TEST(CompletionTest, HelpIsOfferedForEveryCommand) {
+  const std::string in_bash = First(kBash, "\n    help\\) _penstockctl_of '([^']*)'");
+
+  EXPECT_EQ(Split(in_bash), FirstWords());
+  EXPECT_THAT(LineWith(kZsh, "        help) "), HasSubstr(absl::StrCat(":(", in_bash, ")")));
+  EXPECT_THAT(kFish, HasSubstr(absl::StrCat("__penstockctl_at help' -a '", in_bash, "'")));
 }
 
 TEST(CompletionTest, DatasetsAreOfferedToTheCommandsThatTakeOne) {

@@ -102,9 +102,10 @@ TEST(NodesViewTest, ARowHasRateWaitWorkersStallsAndTheVerdictOfTheFeedThatWaitsM
   const std::string text =
       ShowNodes(ToNodesStatus({"node1:7070"}, {Answer(3000, 900)}, {Answer(1000, 500)}));
 
-  EXPECT_THAT(text, AllOf(HasSubstr("node1:7070"), HasSubstr("200"), HasSubstr("40 %"),
-                          HasSubstr("3/4"), HasSubstr("flowers: the store is the bottleneck"),
-                          HasSubstr("1 of 1 nodes answer")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("node1:7070"), HasSubstr("200"), HasSubstr("40 %"), HasSubstr("3/4"),
+                    HasSubstr("flowers of root: the store is the bottleneck"),
+                    HasSubstr("1 of 1 nodes answer")));
   EXPECT_EQ(ToNodesStatus({"n"}, {Answer(3, 9)}, {}).nodes(0).sessions_stalled(), 1u);
 }
 

@@ -179,9 +179,9 @@ TEST(ViewsTest, OfEachFeedThatHasTrainersItIsSaidWhoWaitsForWhom) {
 
   EXPECT_THAT(Show(status),
               EndsWith("\n\n"
-                       "flowers: decoding is the bottleneck: 1 more worker would hide it "
+                       "flowers of root: decoding is the bottleneck: 1 more worker would hide it "
                        "(its trainers wait 25 % of the time)\n"
-                       "trees?: the trainer is the bottleneck\n"));
+                       "trees? of root: the trainer is the bottleneck\n"));
 }
 
 TEST(ViewsTest, ASessionsRowSaysWhoHowFarAndWhatItWaitsFor) {
@@ -284,6 +284,18 @@ TEST(ViewsTest, ADatasetWithoutAnIndexSaysSo) {
   datasets.add_datasets()->set_name("flowers");
 
   EXPECT_THAT(Show(datasets), HasSubstr("not indexed"));
+}
+
+TEST(JsonTest, HashesAreHexadecimalWhateverATextSays) {
+  v1::GetStatusResponse status;
+  v1::FeedStatus& feed = *status.add_feeds();
+  feed.set_fingerprint(0xfeedfacecafebeefull);
+  feed.set_dataset("\"fingerprint\": \"7\", \"digest\": \"x");
+
+  const std::string json = Json(status);
+
+  EXPECT_THAT(json, HasSubstr("\"fingerprint\": \"feedfacecafebeef\""));
+  EXPECT_THAT(json, HasSubstr(R"("dataset": "\"fingerprint\": \"7\", \"digest\": \"x")"));
 }
 
 TEST(JsonTest, EveryFieldIsThereUnderItsNameInTheContract) {

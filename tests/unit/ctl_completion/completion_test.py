@@ -89,9 +89,12 @@ class OffersTest(ShellTest):
     def test_options_where_they_belong(self):
         common = {"--address", "--output", "--color", "--help", "--tls", "--version"}
 
-        self.assertEqual(self.long_ones("status "), common)
+        self.assertEqual(self.long_ones("reload "), common)
+        self.assertEqual(self.long_ones("status "), common | {"--watch"})
+        self.assertEqual(self.long_ones("quarantine list "), common | {"--watch"})
+        self.assertEqual(self.long_ones("wait "), common | {"--for", "--timeout"})
         self.assertEqual(self.long_ones("drain "), common | {"--deadline", "--cancel"})
-        self.assertEqual(self.long_ones("workers "), common | {"--set"})
+        self.assertEqual(self.long_ones("workers "), common | {"--set", "--watch"})
         self.assertEqual(self.long_ones("trace "), common | {"--seconds"})
         self.assertEqual(self.long_ones("-o json check "), common | {"--config"})
 
@@ -101,7 +104,9 @@ class OffersTest(ShellTest):
         self.assertEqual(set(re.findall(r"(?<![\w-])--[a-z]+", helped())), offered)
 
     def test_values_of_options(self):
-        self.assertEqual(self.offers("-o "), {"table", "json"})
+        self.assertEqual(self.offers("-o "), {"table", "json", "yaml"})
+        self.assertEqual(self.offers("wait --for "), {"ready"})
+        self.assertEqual(self.offers("help dr"), {"drain"})
         self.assertEqual(self.offers("--output j"), {"json"})
         self.assertEqual(self.offers("status --color a"), {"auto", "always"})
         self.assertEqual(self.offers("drain --deadline "), set())
@@ -132,7 +137,7 @@ class BashTest(OffersTest, unittest.TestCase):
                             "complete -p penstockctl >/dev/null && _penstockctl; printf '%s\\n' \"${COMPREPLY[@]}\"").split())
 
     def test_values_behind_an_equals_sign(self):
-        self.assertEqual(self.offers("--output="), {"table", "json"})
+        self.assertEqual(self.offers("--output="), {"table", "json", "yaml"})
         self.assertEqual(self.offers("--output=j"), {"json"})
         self.assertEqual(self.offers("--output=json st"), {"status"})
 

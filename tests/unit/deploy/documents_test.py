@@ -39,9 +39,10 @@ class DocumentsTest(unittest.TestCase):
                     self.assertLessEqual(len(line), 100, f"{document.relative_to(ROOT)}:{number}")
 
     def test_the_readmes_trainer_is_the_example(self):
-        shown = re.search(r"```cpp\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
-        example = (ROOT / "client/examples/trainer.cc").read_text()
-        self.assertEqual(shown, re.sub(r"\A(//.*\n)+", "", example))
+        for language, name in (("cpp", "trainer.cc"), ("c", "trainer.c")):
+            shown = re.search(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+            example = (ROOT / "client/examples" / name).read_text()
+            self.assertEqual(shown, re.sub(r"\A(//.*\n)+", "", example), name)
 
     def test_every_test_that_a_promise_names_exists(self):
         self.assertGreater(self.find_tests("tests/README.md"), 50)

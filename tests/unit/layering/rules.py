@@ -82,7 +82,7 @@ MAY_USE = {
     "client/python/decode": {"common/base", "client/include", "client/finish", "client/python/src/gil.h",
                              "server/augment/recipe", "server/decode", "nanobind"},
     # The files of a cache are looked at without a daemon.
-    "client/ctl": COMMON | {"server/store/cache"} | {"common/cuda", "client/include", "client/src", "grpc", "protobuf"},
+    "client/ctl": COMMON | {"server/store/cache"} | {"common/cuda", "client/include", "client/src", "grpc", "json", "protobuf"},
     "client/examples": {"client/include", "jpeg"},
 }
 

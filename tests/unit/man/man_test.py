@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 BIN = pathlib.Path(sys.argv.pop())
@@ -21,6 +22,10 @@ def shown(page):
     return ran.stdout.replace("\N{HYPHEN}", "-").replace("\N{MINUS SIGN}", "-"), ran.stderr
 
 
+def every_page():
+    return sorted([*PAGES.glob("*.[0-9]"), *PAGES.glob("commands/*.[0-9]")])
+
+
 def helped(program):
     if not (BIN / program).exists():
         raise unittest.SkipTest(f"{program} is not built here")
@@ -34,16 +39,15 @@ def options(text):
 @unittest.skipUnless(shutil.which("groff"), "there is no groff; deploy/install-deps.sh --tests")
 class PagesTest(unittest.TestCase):
     def test_groff_has_nothing_against_them(self):
-        pages = sorted(PAGES.glob("*.[0-9]"))
-        self.assertGreaterEqual(len(pages), 6)
-        for page in pages:
+        self.assertGreaterEqual(len(every_page()), 20)
+        for page in every_page():
             if not page.read_text().startswith(".so "):
                 self.assertEqual(shown(page)[1], "", page.name)
 
     def test_man_has_nothing_against_them(self):
         if not shutil.which("man"):
             self.skipTest("there is no man; deploy/install-deps.sh --tests")
-        for page in sorted(PAGES.glob("*.[0-9]")):
+        for page in every_page():
             ran = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page], text=True,
                                  capture_output=True, encoding="utf-8",
                                  env=os.environ | {"LC_ALL": "C.UTF-8", "MANPATH": str(PAGES)})
@@ -80,10 +84,27 @@ class PagesTest(unittest.TestCase):
                     self.assertRegex(section, rf"(?m)^ +{code}\b")
 
     def test_every_page_that_is_named_exists(self):
-        names = {page.name for page in PAGES.glob("*.[0-9]")}
-        for page in names - {"penstockd.yaml.5"}:
-            for name, section in re.findall(r"([\w.-]+)\((\d)\)", shown(PAGES / page)[0]):
-                self.assertIn(f"{name.lower()}.{section}", names, page)
+        names = {page.name for page in every_page()}
+        for page in every_page():
+            if page.name == "penstockd.yaml.5":
+                continue
+            for name, section in re.findall(r"([\w.-]+)\((\d)\)", shown(page)[0]):
+                if name != "penstockctl-COMMAND":
+                    self.assertIn(f"{name.lower()}.{section}", names, page)
+
+    def test_each_commands_page_is_what_its_help_says_now(self):
+        helped("penstockctl")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PAGES / "command_pages.sh", BIN, folder], check=True)
+            made = {page.name: page.read_text() for page in pathlib.Path(folder).iterdir()}
+        self.assertGreaterEqual(len(made), 15)
+        self.assertEqual(made, {page.name: page.read_text() for page in (PAGES / "commands").glob("*.1")},
+                         f"make them again: deploy/man/command_pages.sh {BIN}")
+
+    def test_the_page_of_all_commands_leads_to_each_commands_page(self):
+        said = shown(PAGES / "penstockctl.1")[0].split("SEE ALSO")[1]
+        for page in (PAGES / "commands").glob("*.1"):
+            self.assertRegex(said, rf"\b{page.stem}\(1\)")
 
 
 class ConfigPageTest(unittest.TestCase):

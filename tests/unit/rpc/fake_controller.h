@@ -19,6 +19,8 @@ namespace penstock::rpc {
 
 class FakeController final : public Controller {
  public:
+  bool serving = false;  // set before the first call
+
   struct OpenedSession {
     Ticket ticket;  // the caller's
     session::Request request;
@@ -153,6 +155,7 @@ class FakeController final : public Controller {
   void GetStatus(const Permit&, Callback<v1::GetStatusResponse> done) override {
     v1::GetStatusResponse status;
     status.set_pid(4711);
+    status.set_serving(serving);
     done(status);
   }
   void ListSessions(const Permit&, Callback<v1::ListSessionsResponse> done) override {

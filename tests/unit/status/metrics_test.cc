@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -129,6 +130,21 @@ TEST(MetricsTest, NamesAreThoseOfTheConventions) {
     EXPECT_FALSE(family.samples.empty()) << family.name;
   }
   EXPECT_GE(names.size(), 50u);
+}
+
+// A reader sees one metric at a time, so none may refer to the one before it.
+TEST(MetricsTest, EachHelpStandsAlone) {
+  const std::regex elsewhere(
+      "^(Of|The same|The part|Limit of (that|this|these|those)|Pieces (in|not written to) it)\\b|"
+      "\\b(that memory|these bytes|those bytes|this number|that time|did not get them)\\b|"
+      "\\b(in|from|to) it\\b|\\bthat it could\\b");
+  const Snapshot snapshot = Everything();
+  Facts facts = SomeFacts();
+  facts.stores.emplace();
+  for (const Family& family : Metrics(facts, &snapshot, {})) {
+    EXPECT_FALSE(std::regex_search(family.help, elsewhere)) << family.name << ": " << family.help;
+    EXPECT_GE(std::string(family.help).size(), 12u) << family.name;
+  }
 }
 
 TEST(MetricsTest, NoLabelIsOfASampleAPathASessionOrAProcess) {

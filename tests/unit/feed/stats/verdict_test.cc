@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+
 namespace penstock::feed {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr auto kWorkers = FillPath::kWorkers;
@@ -57,13 +61,29 @@ const Case kTable[] = {
      Bottleneck::kDecoding,
      18,
      "decoding is the bottleneck: at least 18 more workers would hide it"},
+    {"busy workers on fewer cores than it takes",
+     {.has_data = true, .starved = 0.5, .workers = 4, .workers_busy = 0.99, .cores = 6},
+     Bottleneck::kDecoding,
+     4,
+     "2 more workers would help, as many as there are cores (6)"},
+    {"busy workers on each core",
+     {.has_data = true, .starved = 0.5, .workers = 4, .workers_busy = 0.99, .cores = 4},
+     Bottleneck::kDecoding,
+     4,
+     "the workers are 99 % busy, and there are no more than 4 cores"},
+    {"more workers than cores",
+     {.has_data = true, .starved = 1, .workers = 8, .workers_busy = 1, .cores = 1},
+     Bottleneck::kDecoding,
+     72,
+     "there are no more than 1 core; smaller"},
     {"Python workers that cannot keep up",
      {.has_data = true,
       .fill_path = kPython,
       .starved = 0.5,
       .workers = 4,
       .workers_busy = 0.95,
-      .making = {.ready = 4, .cores = 16}},
+      .making = {.ready = 4},
+      .cores = 16},
      Bottleneck::kMaking,
      4,
      "making batches in Python is the bottleneck: its 4 workers are 95 % busy; 4 more workers "
@@ -74,7 +94,8 @@ const Case kTable[] = {
       .starved = 0.5,
       .workers = 4,
       .workers_busy = 0.95,
-      .making = {.ready = 4, .cores = 6}},
+      .making = {.ready = 4},
+      .cores = 6},
      Bottleneck::kMaking,
      2,
      "2 more workers (num_workers) would help, as many as there are cores (6)"},
@@ -84,7 +105,8 @@ const Case kTable[] = {
       .starved = 0.5,
       .workers = 4,
       .workers_busy = 0.95,
-      .making = {.ready = 4, .cores = 4}},
+      .making = {.ready = 4},
+      .cores = 4},
      Bottleneck::kMaking,
      0,
      "its 4 workers are 95 % busy, and there are no more than 4 cores; cheaper samples would help"},
@@ -109,7 +131,8 @@ const Case kTable[] = {
       .starved = 0.05,
       .workers = 2,
       .workers_busy = 0.3,
-      .making = {.ready = 2, .cores = 2, .occupancy = 0.95}},
+      .making = {.ready = 2, .occupancy = 0.95},
+      .cores = 2},
      Bottleneck::kTrainer,
      0,
      "the trainer is the bottleneck"},
@@ -119,7 +142,8 @@ const Case kTable[] = {
       .starved = 0.4,
       .workers = 2,
       .workers_busy = 0.3,
-      .making = {.ready = 2, .cores = 2, .occupancy = 0.2}},
+      .making = {.ready = 2, .occupancy = 0.2},
+      .cores = 2},
      Bottleneck::kWindow,
      0,
      "batches come too late although its 2 workers are 30 % busy: a larger window "
@@ -223,6 +247,52 @@ TEST(VerdictTest, WhoWaitsForWhomFollowsFromTheFigures) {
     EXPECT_EQ(verdict.more_workers, row.more_workers);
     EXPECT_THAT(verdict.words, HasSubstr(row.words));
   }
+}
+
+TEST(VerdictTest, NoVerdictAdvisesMoreWorkersThanThereAreCores) {
+  const double shares[] = {0.0, 0.1, 0.5, 0.9, 1.0};
+  for (const FillPath path : {kWorkers, kPython}) {
+    for (const double starved : shares) {
+      for (const double busy : shares) {
+        for (const double readers : shares) {
+          for (const uint32_t workers : {1u, 3u, 4u, 9u}) {
+            const std::string words = Judge({.has_data = true,
+                                             .fill_path = path,
+                                             .starved = starved,
+                                             .workers = workers,
+                                             .workers_busy = busy,
+                                             .readers_busy = readers,
+                                             .making = {.ready = workers},
+                                             .cores = 4,
+                                             .wanted_by_all = 7})
+                                          .words;
+            if (workers >= 4) {
+              EXPECT_THAT(words, Not(HasSubstr("more worker")));
+            } else if (words.find("more worker") != std::string::npos) {
+              EXPECT_THAT(words, AnyOf(HasSubstr(absl::StrCat(4 - workers, " more worker")),
+                                       HasSubstr("or more workers, whose readers"),
+                                       HasSubstr("1 more worker"), HasSubstr("2 more workers")));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(VerdictTest, FeedsThatShareTheWorkersAdviseOneNumber) {
+  const FlowFigures half = {
+      .has_data = true, .starved = 0.5, .workers = 4, .workers_busy = 0.99, .cores = 64};
+  FlowFigures quarter = half, served = half;
+  quarter.starved = 0.2;
+  served.starved = 0;
+
+  const std::vector<FlowVerdict> verdicts = JudgeTogether({quarter, served, half});
+
+  ASSERT_EQ(verdicts.size(), 3u);
+  EXPECT_EQ(verdicts[0].words, "decoding is the bottleneck: 4 more workers would hide it");
+  EXPECT_EQ(verdicts[1].words, "the trainer is the bottleneck");
+  EXPECT_EQ(verdicts[2].words, verdicts[0].words);
 }
 
 TEST(VerdictTest, AStalledSourceIsSaidWhateverElseIsSo) {
