@@ -17,21 +17,21 @@ absl::Status Refuse(absl::string_view why) {
 
 absl::StatusOr<std::vector<std::string>> Reloads::Reload() {
   if (!can_reload()) return Refuse("a private daemon has no configuration");
-  const absl::StatusOr<config::v1::Config> next = options_.read();
+  const absl::StatusOr<ConfigFile> next = options_.read();
   if (!next.ok()) return Refuse(next.status().message());
-  absl::StatusOr<DatasetOffer> offer = ToOffer(*next);
-  if (!offer.ok()) return Refuse(offer.status().message());
+  absl::StatusOr<DatasetOffer> offer = ToOffer(next->config);
+  if (!offer.ok()) return Refuse(next->lines.Locate(offer.status()).message());
 
   std::vector<std::string> changed, fixed;
-  for (const ConfigChange& change : Compare(config_, *next))
+  for (const ConfigChange& change : Compare(config_, next->config))
     (change.needs_restart ? fixed : changed).push_back(change.ToString());
   if (!fixed.empty())
     return Refuse(
         absl::StrCat("cannot change while the daemon runs: ", absl::StrJoin(fixed, "; "),
                      "; undo the change, or restart (trainers continue where they were)"));
   if (const absl::Status fits = options_.check(*next); !fits.ok()) return Refuse(fits.message());
-  options_.apply(*next, *std::move(offer));
-  config_ = *next;
+  options_.apply(next->config, *std::move(offer));
+  config_ = next->config;
   PENSTOCK_LOG(kInfo, "reloaded", {"changed", absl::StrJoin(changed, "; ")});
   return changed;
 }
