@@ -14,7 +14,7 @@
 #include "client/ctl/check/facts.h"
 #include "client/ctl/check/probes.h"
 #include "client/src/connection/address.h"
-#include "common/base/dataset_place.h"
+#include "common/dataset/dataset_place.h"
 #include "common/posix/process.h"
 #include "common/posix/socket.h"
 
@@ -124,7 +124,7 @@ absl::Status ToStatus(const v1::DatasetPlace& place) {
 // files.
 Root LookAtRoot(const v1::DatasetStatus& dataset, const Facts& facts) {
   Root root{.dataset = dataset.name(),
-            .place = base::PlaceOfDataset(dataset.kind(), dataset.path())};
+            .place = dataset::PlaceOfDataset(dataset.kind(), dataset.path())};
   if (dataset.has_place()) {
     root.place = dataset.place().path();
     root.walk = ToStatus(dataset.place());

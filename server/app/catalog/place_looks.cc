@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/base/dataset_place.h"
+#include "common/dataset/dataset_place.h"
 
 namespace penstock::app {
 namespace {
@@ -142,7 +142,7 @@ namespace {
 
 // "" for a dataset without files of this machine.
 std::string PathOf(const v1::DatasetStatus& dataset) {
-  return base::PlaceOfDataset(dataset.kind(), dataset.path());
+  return dataset::PlaceOfDataset(dataset.kind(), dataset.path());
 }
 
 }  // namespace

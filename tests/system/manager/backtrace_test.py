@@ -57,13 +57,12 @@ class BacktraceTest(unittest.TestCase):
         log = self.crash()
         frames = re.findall(r"#\d+ 0x[0-9a-f]+.*", log)
         self.assertGreater(len(frames), 3)
-        self.assertNotIn("WaitForEnd", log)
+        self.assertNotIn("penstock::app", log)
 
         named = self.name("".join(f"Nov 28 10:00:00 node penstockd[7]: {line}\n" for line in log.splitlines()), symbols)
 
         self.assertEqual(named.returncode, 0, named.stderr)
-        self.assertRegex(named.stdout, r"#\d+ 0x[0-9a-f]+ .*penstock::app::.*WaitForEnd")
-        self.assertRegex(named.stdout, r"#\d+ 0x[0-9a-f]+ main")
+        self.assertRegex(named.stdout, r"#\d+ 0x[0-9a-f]+ .*penstock::app::.*Main")
         self.assertEqual(len(re.findall(r"(?m)^#\d+ 0x", named.stdout)), len(frames))
 
     def test_without_the_symbols_it_says_what_to_install(self):

@@ -18,6 +18,7 @@ MEMBER, STRANGER, ALICE = 54321, 54322, 54323
 # Installs the unit as an administrator would. The drop-in shortens timeouts, writes the log where the test can read
 # it, and can block the runner.
 PREPARE = f"""
+mount --make-rshared /  # as on a machine; LoadCredential= needs it
 cp /mnt/bin/* /usr/local/bin/
 units=/mnt/systemd
 mkdir -p /run/systemd/system/penstockd.service.d /etc/penstock
@@ -243,6 +244,23 @@ class BootedTest(unittest.TestCase):
                                           "/var/lib/penstock").stdout, modes)
         self.assertEqual(self.train_as(MEMBER, self.group()).returncode, 0)
 
+    def test_a_check_looks_at_datasets_with_the_daemons_eyes(self):
+        before = self.machine.run("cat", CONFIG).stdout
+        self.addCleanup(self.machine.run, "systemctl", "stop", "penstockd")
+        self.addCleanup(self.configure, before)
+        self.machine.run("mkdir", "-m", "0755", "/mnt/data")
+        self.machine.run("mkdir", "-m", "0700", "/mnt/data/shut")
+        self.configure(before.replace("datasets: [", "source: {roots: [/mnt/photographs, /mnt/data]}\ndatasets: ["
+                                      "{name: shut, folder: /mnt/data/shut}, "))
+        self.assertEqual(self.machine.run("systemctl", "restart", "penstockd").returncode, 0, self.log())
+
+        checked = self.machine.run("penstockctl", "check", "--config", CONFIG).stdout
+
+        self.assertRegex(checked, r"(?m)^ok +dataset photographs +/mnt/photographs")
+        self.assertRegex(checked, r"(?m)^warning +dataset shut +/mnt/data/shut: Permission denied: user \d+ may not read it")
+        self.assertRegex(checked, r"(?m)^ok +configuration +")
+        self.assertNotIn("not checked", checked)
+
     def test_a_preflight_knows_drop_ins_and_what_systemd_gave_the_daemon(self):
         drop_in = "/run/systemd/system/penstockd.service.d/keys.conf"
         (self.machine.scratch / "keys").write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
@@ -251,7 +269,7 @@ class BootedTest(unittest.TestCase):
         self.addCleanup(self.machine.run, "rm", drop_in)
         self.machine.run("cp", "/mnt/keys.conf", drop_in)
         self.machine.run("systemctl", "daemon-reload")
-        self.reconfigured("stores: {places: [{url: 's3://a/', credentials: profile, "
+        self.reconfigured("stores: {places: [{url: 's3://bucket/', credentials: profile, "
                           "credentials_file: /run/credentials/penstockd.service/stores}]}\n")
         self.assertEqual(self.machine.run("systemctl", "restart", "penstockd").returncode, 0, self.log())
 

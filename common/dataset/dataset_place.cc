@@ -1,10 +1,10 @@
-#include "common/base/dataset_place.h"
+#include "common/dataset/dataset_place.h"
 
 #include <algorithm>
 
 #include "absl/strings/string_view.h"
 
-namespace penstock::base {
+namespace penstock::dataset {
 namespace {
 
 // The part of `text` from the first slash up to `end`.
@@ -35,4 +35,4 @@ std::string PlaceOfDataset(const std::string& kind, const std::string& shown) {
   return FolderOfPattern(first.substr(0, std::min(first.find(" image="), first.find(" label="))));
 }
 
-}  // namespace penstock::base
+}  // namespace penstock::dataset

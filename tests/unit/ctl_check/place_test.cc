@@ -1,8 +1,8 @@
-#include "common/base/dataset_place.h"
+#include "common/dataset/dataset_place.h"
 
 #include <gtest/gtest.h>
 
-namespace penstock::base {
+namespace penstock::dataset {
 namespace {
 
 TEST(DatasetPlaceTest, ItIsItsFolderItsFirstFileOrItsPatternsFolder) {
@@ -27,4 +27,4 @@ TEST(DatasetPlaceTest, ItIsItsFolderItsFirstFileOrItsPatternsFolder) {
 }
 
 }  // namespace
-}  // namespace penstock::base
+}  // namespace penstock::dataset
