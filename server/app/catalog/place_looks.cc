@@ -58,7 +58,7 @@ std::string FileSystemOf(const std::string& path) {
   return "";
 }
 
-DatasetPlace::Sight SightOf(int error) {
+DatasetPlace::Sight ToSight(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -82,7 +82,7 @@ int ErrorAt(const std::string& part, bool is_last) {
 
 std::string WordsFor(int error, const std::string& part, bool is_last) {
   std::string words(base::ErrnoStatus(error, part).message());
-  if (SightOf(error) == DatasetPlace::SIGHT_CLOSED)
+  if (ToSight(error) == DatasetPlace::SIGHT_CLOSED)
     absl::StrAppend(&words, ": user ", ::geteuid(), " may not ", is_last ? "read" : "enter", " it");
   return words;
 }
@@ -96,7 +96,7 @@ DatasetPlace LookAtPlace(const std::string& path) {
     const std::string part = path.substr(0, end);
     const bool is_last = end == path.size();
     if (const int error = ErrorAt(part, is_last); error != 0) {
-      place.set_sight(SightOf(error));
+      place.set_sight(ToSight(error));
       place.set_error(WordsFor(error, part, is_last));
       place.set_file_system(FileSystemOf(part.substr(0, part.rfind('/')) + "/"));
       return place;

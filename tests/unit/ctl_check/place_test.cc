@@ -1,6 +1,6 @@
-#include "common/dataset/dataset_place.h"
-
 #include <gtest/gtest.h>
+
+#include "common/dataset/dataset_place.h"
 
 namespace penstock::dataset {
 namespace {
