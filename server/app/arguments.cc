@@ -14,6 +14,9 @@ constexpr uint32_t kMaxWorkers = 1024;
 const base::Option kOptions[] = {
     {.name = "--config"},
     {.name = "--check-config"},
+    {.name = "--check-syntax"},
+    {.name = "--instead-of"},
+    {.name = "--reload"},
     {.name = "--private"},
     {.name = "--workers"},
     {.name = "--stay", .kind = base::OptionKind::kSwitch},
@@ -25,13 +28,26 @@ absl::Status Wrong(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(what, "; see 'penstockd --help'"));
 }
 
+// What is done with the configuration that the option names; nullopt: it names none.
+std::optional<Action> ActionWith(absl::string_view option) {
+  if (option == "--config") return Action::kRun;
+  if (option == "--check-config") return Action::kCheckConfig;
+  if (option == "--check-syntax") return Action::kCheckSyntax;
+  if (option == "--reload") return Action::kReload;
+  return std::nullopt;
+}
+
 absl::Status Apply(const base::GivenOption& option, Arguments& arguments) {
   const auto& [name, value] = option;
   const auto twice = [&name = name] { return Wrong(absl::StrCat(name, " was given twice")); };
-  if (name == "--config" || name == "--check-config") {
+  if (const std::optional<Action> action = ActionWith(name)) {
     if (arguments.config) return twice();
     arguments.config = value;
-    if (name == "--check-config") arguments.action = Action::kCheckConfig;
+    arguments.action = *action;
+  } else if (name == "--instead-of") {
+    if (arguments.replaced > 0) return twice();
+    if (!absl::SimpleAtoi(value, &arguments.replaced) || arguments.replaced < 1)
+      return Wrong(absl::StrCat("--instead-of takes the id of a process, not '", value, "'"));
   } else if (name == "--private") {
     if (!arguments.directory.empty()) return twice();
     arguments.directory = value;
@@ -65,6 +81,8 @@ absl::StatusOr<Arguments> ParseArguments(int argc, const char* const* argv) {
   if (arguments.config && !arguments.directory.empty())
     return Wrong(
         "--private and --config exclude each other: a private daemon has no configuration");
+  if (arguments.replaced > 0 && arguments.action != Action::kCheckConfig)
+    return Wrong("--instead-of belongs to --check-config");
   if (arguments.config && arguments.stays)
     return Wrong(
         "--stay and --config exclude each other: with a configuration, the daemon stays "

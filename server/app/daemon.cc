@@ -10,7 +10,6 @@
 #include "common/posix/failpoint.h"
 #include "common/posix/limits.h"
 #include "common/telemetry/log.h"
-#include "server/app/catalog/roots_check.h"
 #include "server/app/config/config.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/operator/metrics_snapshot.h"
@@ -48,8 +47,9 @@ telemetry::Level ToLevel(config::v1::Log::Level level) {
 // ---- Start and end ----
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& options) {
-  telemetry::SetLevel(ToLevel(options.config.log().level()));
-  const bool json = options.config.log().format() == config::v1::Log::FORMAT_JSON;
+  const config::v1::Log& log = options.file.config.log();
+  telemetry::SetLevel(ToLevel(log.level()));
+  const bool json = log.format() == config::v1::Log::FORMAT_JSON;
   telemetry::SetFormat(json ? telemetry::Format::kJson : telemetry::Format::kText);
   std::unique_ptr<Daemon> daemon(new Daemon(options));
   PENSTOCK_RETURN_IF_ERROR(daemon->StartParts());
@@ -58,9 +58,9 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
 
 Daemon::Daemon(const DaemonOptions& options)
     : options_(options),
-      reloads_({.config = options.config,
+      reloads_({.config = options.file.config,
                 .read = options.read_again,
-                .check = CheckRoots,
+                .check = CheckNamedFiles,
                 .apply = [this](const config::v1::Config& next,
                                 DatasetOffer offer) { Apply(next, std::move(offer)); }}),
       health_([this](bool serves) {
@@ -68,101 +68,60 @@ Daemon::Daemon(const DaemonOptions& options)
       }) {}
 
 absl::Status Daemon::StartParts() {
-  rpc::ServerOptions rpc;
-  PENSTOCK_RETURN_IF_ERROR(ClaimAddresses(rpc));
-  PENSTOCK_FAILPOINT("start.addresses_claimed");
-  PENSTOCK_RETURN_IF_ERROR(StartProofs());
-  PENSTOCK_FAILPOINT("start.proofs_run");
-  PENSTOCK_RETURN_IF_ERROR(MakeCatalog());
+  PENSTOCK_ASSIGN_OR_RETURN(
+      Preflight preflight,
+      Preflight::Begin({.file = options_.file, .is_private = options_.private_daemon}));
+  claims_.emplace(std::move(preflight.claims));
+  MakeCatalog(std::move(preflight.catalog), std::move(preflight.stores));
   StartCheckpoints();
   PENSTOCK_RETURN_IF_ERROR(StartRunner());
   PENSTOCK_FAILPOINT("start.runner_started");
-  PENSTOCK_RETURN_IF_ERROR(FinishProofs());
+  PENSTOCK_ASSIGN_OR_RETURN(sandbox_, preflight.Finish());
   MakeService();
   PENSTOCK_RETURN_IF_ERROR(OpenDoorway());
   PENSTOCK_FAILPOINT("start.doorway_open");
-  PENSTOCK_RETURN_IF_ERROR(StartServer(std::move(rpc)));
+  PENSTOCK_RETURN_IF_ERROR(StartServer(std::move(preflight.admins)));
   PENSTOCK_FAILPOINT("start.server_started");
   return ServeMetrics();
 }
 
-// First, so that an address in use makes the start fail before anything else is done.
-absl::Status Daemon::ClaimAddresses(rpc::ServerOptions& rpc) {
-  const config::v1::Server& server = options_.config.server();
-  PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim claim,
-                            doorway::ClaimAddress(server.socket(), server.group()));
-  address_.emplace(std::move(claim));
-  PENSTOCK_ASSIGN_OR_RETURN(rpc.admins, ToAdmins(server));
-  if (!options_.private_daemon) {
-    PENSTOCK_ASSIGN_OR_RETURN(doorway::Claim admin,
-                              ClaimAdminSocket(AdminSocketOf(server), rpc.admins));
-    rpc.operators_path = admin.path();
-    admin_address_.emplace(std::move(admin));
-  }
-  rpc.tls = ToTlsPaths(server);
-  PENSTOCK_ASSIGN_OR_RETURN(operators_port_, ListenForOperators(server));
-  if (server.metrics_address().empty()) return absl::OkStatus();
-  PENSTOCK_ASSIGN_OR_RETURN(metrics_, MetricsPort::Claim(server.metrics_address()));
-  return absl::OkStatus();
-}
-
-// The probes run while the other parts start.
-absl::Status Daemon::StartProofs() {
-  PENSTOCK_ASSIGN_OR_RETURN(SandboxProofs proofs, SandboxProofs::Start(options_.config));
-  proofs_.emplace(std::move(proofs));
-  return absl::OkStatus();
-}
-
-// The daemon serves nobody before the probes have shown that the sandboxes work.
-absl::Status Daemon::FinishProofs() {
-  PENSTOCK_ASSIGN_OR_RETURN(sandbox_, proofs_->Finish());
-  proofs_.reset();
-  return absl::OkStatus();
-}
-
-absl::Status Daemon::MakeCatalog() {
-  const Paths paths = options_.private_daemon ? Paths::kAny : Paths::kNamed;
-  PENSTOCK_ASSIGN_OR_RETURN(Catalog::Options catalog, CatalogOptions(options_.config, paths));
-  PENSTOCK_RETURN_IF_ERROR(CheckRoots(options_.config));
-  kept_rows_ = std::make_shared<kept::KeptRowStore>(KeptRowsOptions(options_.config));
-  kept_images_ = std::make_shared<kept::KeptRowStore>(KeptImagesOptions(options_.config));
+void Daemon::MakeCatalog(Catalog::Options catalog, std::optional<store::StoreSettings> stores) {
+  kept_rows_ = std::make_shared<kept::KeptRowStore>(KeptRowsOptions(config()));
+  kept_images_ = std::make_shared<kept::KeptRowStore>(KeptImagesOptions(config()));
   catalog.kept_rows = kept_rows_;
   catalog.in_slots = [this](const feed::DatasetState& state) { return AskForSlots(state); };
-  indexers_ =
-      std::make_shared<indexer::Indexers>(ToIndexers(options_.config, posix::ReadMachine()));
-  PENSTOCK_RETURN_IF_ERROR(MakeStores());
+  indexers_ = std::make_shared<indexer::Indexers>(ToIndexers(config(), posix::ReadMachine()));
+  MakeStores(std::move(stores));
   catalog.remote = stores_.get();
   catalog.new_parsers = [indexers = indexers_](std::function<bool()> cancelled) {
     return indexers->NewParsers(std::move(cancelled));
   };
   catalog_ = std::make_unique<Catalog>(catalog);
-  return absl::OkStatus();
 }
 
 // A private daemon reads stores with the rights of its user, in whose environment it began; another
 // one only what is configured, as is configured.
-absl::Status Daemon::MakeStores() {
-  const store::Environment environment = store::OwnStoreEnvironment();
+void Daemon::MakeStores(std::optional<store::StoreSettings> settings) {
   store::StoreFiles::Options stores;
-  if (options_.private_daemon) {
-    stores.settings = [environment] { return store::ReadStoreSettings(environment); };
+  if (settings) {
+    stores.settings = [settings = *std::move(settings)] { return settings; };
   } else {
-    PENSTOCK_ASSIGN_OR_RETURN(const store::StoreSettings settings,
-                              ToStoreSettings(options_.config.stores(), environment));
-    stores.settings = [settings] { return settings; };
+    stores.settings = [environment = store::OwnStoreEnvironment()] {
+      return store::ReadStoreSettings(environment);
+    };
   }
   stores_ = std::make_unique<store::StoreFiles>(std::move(stores));
-  return absl::OkStatus();
 }
 
 void Daemon::StartCheckpoints() {
-  const config::v1::Config& config = options_.config;
-  checkpoints_ = std::make_shared<checkpoints::CheckpointStore>(config.decode().index_max_bytes());
-  const bool stored = config.decode().index_max_bytes() > 0 && !config.server().state_dir().empty();
+  checkpoints_ =
+      std::make_shared<checkpoints::CheckpointStore>(config().decode().index_max_bytes());
+  const bool stored =
+      config().decode().index_max_bytes() > 0 && !config().server().state_dir().empty();
   if (stored)
     checkpoint_files_.emplace(
         checkpoints_, checkpoints::CheckpointFiles::Options{
-                          .folder = absl::StrCat(config.server().state_dir(), "/checkpoints")});
+                          .folder = absl::StrCat(config().server().state_dir(), "/checkpoints")});
 }
 
 absl::Status Daemon::StartRunner() {
@@ -171,12 +130,12 @@ absl::Status Daemon::StartRunner() {
     if (peer == Canary::kPeer) return canary_.Receive(message, bytes, fds);
     return deferred_sender_.Send(peer, message, bytes, fds);
   };
-  feed::Engine::Options engine = EngineOptions(options_.config, posix::ReadMachine());
+  feed::Engine::Options engine = EngineOptions(config(), posix::ReadMachine());
   // It may only serve Python datasets, whose workers the trainer forks.
   engine.workers.start_when_needed = options_.private_daemon;
   engine.checkpoints = checkpoints_;
-  if (KeepsRows(options_.config)) engine.kept_rows = kept_rows_;
-  if (options_.config.cache().decoded_bytes() > 0) engine.kept_images = kept_images_;
+  if (KeepsRows(config())) engine.kept_rows = kept_rows_;
+  if (config().cache().decoded_bytes() > 0) engine.kept_images = kept_images_;
   engine.row_keepers = engine.row_copiers.count;
   if (stores_ != nullptr)
     engine.store_flow = [this]() -> feed::StoreFlow {
@@ -185,7 +144,7 @@ absl::Status Daemon::StartRunner() {
     };
   engine.close_peer = [this](uint64_t peer) { deferred_sender_.Close(peer); };
   PENSTOCK_ASSIGN_OR_RETURN(runner_, feed::Runner::Start(std::move(engine), send));
-  if (options_.config.gpu().max_bytes() > 0) gpu_probe_.emplace();
+  if (config().gpu().max_bytes() > 0) gpu_probe_.emplace();
   return absl::OkStatus();
 }
 
@@ -193,8 +152,8 @@ void Daemon::MakeService() {
   Service::Options service = {
       .private_daemon = options_.private_daemon,
       .sandbox = sandbox_.text,
-      .orders = GivenOrdersOptions(options_.config),
-      .digest_threads = options_.config.source().index_threads(),
+      .orders = GivenOrdersOptions(config()),
+      .digest_threads = config().source().index_threads(),
       .delivers_to_gpus = [this] { return gpu_probe_ && gpu_probe_->usable(); }};
   service.draining = [this](bool draining) { health_.SetDraining(draining); };
   service.indexers_forbidden_calls = [this] { return indexers_->forbidden_calls(); };
@@ -211,10 +170,10 @@ void Daemon::MakeService() {
 
 absl::Status Daemon::OpenDoorway() {
   doorway::DoorwayOptions doorway;
-  doorway.path = address_->door_path();
-  doorway.group = address_->group();
-  doorway.max_peers = options_.config.server().max_connections();
-  doorway.owner_in_charge = !address_->group();  // then only its owner connects
+  doorway.path = claims_->address->door_path();
+  doorway.group = claims_->address->group();
+  doorway.max_peers = config().server().max_connections();
+  doorway.owner_in_charge = !claims_->address->group();  // then only its owner connects
   if (options_.private_daemon) doorway.makers = ::geteuid();
   const uint64_t files = posix::MaxOpenFiles();
   doorway.max_undelivered =
@@ -225,12 +184,16 @@ absl::Status Daemon::OpenDoorway() {
   return absl::OkStatus();
 }
 
-absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
-  rpc.max_connections = options_.config.server().max_connections();
-  rpc.health_address = options_.config.server().health_address();
-  rpc::Listeners listeners = {.trainers = address_->TakeListener()};
-  if (admin_address_) listeners.operators = admin_address_->TakeListener();
-  listeners.operators_port = std::move(operators_port_);
+absl::Status Daemon::StartServer(rpc::Admins admins) {
+  rpc::ServerOptions rpc = {.admins = std::move(admins), .tls = ToTlsPaths(config().server())};
+  rpc.max_connections = config().server().max_connections();
+  rpc.health_address = config().server().health_address();
+  rpc::Listeners listeners = {.trainers = claims_->address->TakeListener()};
+  if (claims_->admin_address) {
+    rpc.operators_path = claims_->admin_address->path();
+    listeners.operators = claims_->admin_address->TakeListener();
+  }
+  listeners.operators_port = std::move(claims_->operators_port);
   PENSTOCK_ASSIGN_OR_RETURN(server_, rpc::Server::Start(std::move(listeners), *service_, rpc));
   facts_.emplace(
       DaemonFacts::Parts{.runner = *runner_,
@@ -247,15 +210,16 @@ absl::Status Daemon::StartServer(rpc::ServerOptions rpc) {
 }
 
 absl::Status Daemon::ServeMetrics() {
-  if (metrics_ == nullptr) return absl::OkStatus();
-  return metrics_->Serve({.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
-                          .facts = [this] { return facts_->Get(base::Now()); }},
-                         PageSources());
+  if (claims_->metrics == nullptr) return absl::OkStatus();
+  return claims_->metrics->Serve(
+      {.ask = [this](auto done) { return AskForSnapshot(std::move(done)); },
+       .facts = [this] { return facts_->Get(base::Now()); }},
+      PageSources());
 }
 
 std::optional<status::Pages::Sources> Daemon::PageSources() {
   using config::v1::Server;
-  const Server::Detail detail = options_.config.server().status_page();
+  const Server::Detail detail = config().server().status_page();
   if (detail == Server::DETAIL_OFF) return std::nullopt;
   const auto shown =
       detail == Server::DETAIL_FULL ? Service::PageDetail::kFull : Service::PageDetail::kSummary;
@@ -275,13 +239,13 @@ Daemon::~Daemon() {
   reloads_.RefuseAll(absl::UnavailableError("the daemon is ending"));
   if (catalog_ != nullptr) catalog_->Close();
   if (indexers_ != nullptr) indexers_->Close();
-  metrics_.reset();  // it uses the server too
+  if (claims_) claims_->metrics.reset();  // it uses the server too
   server_.reset();
   deferred_sender_.Use(nullptr);
   doorway_.reset();
   PENSTOCK_FAILPOINT("shutdown.before_sockets_removed");
-  if (address_) address_->RemoveSockets();
-  if (admin_address_) admin_address_->RemoveSockets();
+  if (claims_) claims_->address->RemoveSockets();
+  if (claims_ && claims_->admin_address) claims_->admin_address->RemoveSockets();
   if (runner_ != nullptr) runner_->Close();
   if (stores_ != nullptr) stores_->Stop();
   if (catalog_ != nullptr) catalog_->Stop();
@@ -359,13 +323,13 @@ void Daemon::LogServing(base::TimePoint now) {
   const bool gpus_are_awaited = !gpus && now - started_ < kGpusWithin;
   if (!ready() || gpus_are_awaited) return;
   said_serving_ = true;
-  PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", address_->path()},
-               {"admin_socket", admin_address_ ? admin_address_->path() : "none"},
-               {"admin_address", options_.config.server().admin_address()},
+  PENSTOCK_LOG(kInfo, "serving", {"version", kVersion}, {"socket", claims_->address->path()},
+               {"admin_socket", claims_->admin_address ? claims_->admin_address->path() : "none"},
+               {"admin_address", config().server().admin_address()},
                {"pool", base::FormatBytes(vitals.pool_bytes)}, {"workers", vitals.workers},
                {"sandbox", sandbox_.text}, {"gpus", gpus ? absl::StrCat(*gpus) : "unknown"},
-               {"gpu_max", base::FormatBytes(options_.config.gpu().max_bytes())},
-               {"datasets", options_.config.datasets_size()});
+               {"gpu_max", base::FormatBytes(config().gpu().max_bytes())},
+               {"datasets", config().datasets_size()});
 }
 
 bool Daemon::AskForSnapshot(status::Collector::Done done) {

@@ -17,13 +17,11 @@
 #include "server/app/health.h"
 #include "server/app/idle_time.h"
 #include "server/app/operator/daemon_facts.h"
-#include "server/app/operator/metrics_port.h"
+#include "server/app/preflight/preflight.h"
 #include "server/app/reloads.h"
-#include "server/app/sandbox_proofs.h"
 #include "server/app/service/deferred_sender.h"
 #include "server/app/service/service.h"
 #include "server/checkpoints/files.h"
-#include "server/doorway/address.h"
 #include "server/doorway/doorway.h"
 #include "server/feed/engine/runner.h"
 #include "server/indexer/indexers.h"
@@ -33,9 +31,9 @@
 namespace penstock::app {
 
 struct DaemonOptions {
-  config::v1::Config config;
+  ConfigFile file;
   // Reads the configuration again; null for a private daemon, which has no file.
-  std::function<absl::StatusOr<config::v1::Config>()> read_again = {};
+  std::function<absl::StatusOr<ConfigFile>()> read_again = {};
   bool private_daemon = false;  // accepts any path that its user may read
 };
 
@@ -74,16 +72,13 @@ class Daemon {
   explicit Daemon(const DaemonOptions& options);
 
   absl::Status StartParts();
-  absl::Status ClaimAddresses(rpc::ServerOptions& rpc);
-  absl::Status StartProofs();
-  absl::Status FinishProofs();
-  absl::Status MakeCatalog();
-  absl::Status MakeStores();
+  void MakeCatalog(Catalog::Options catalog, std::optional<store::StoreSettings> stores);
+  void MakeStores(std::optional<store::StoreSettings> settings);
   void StartCheckpoints();
   absl::Status StartRunner();
   void MakeService();
   absl::Status OpenDoorway();
-  absl::Status StartServer(rpc::ServerOptions rpc);
+  absl::Status StartServer(rpc::Admins admins);
   absl::Status ServeMetrics();
   std::optional<status::Pages::Sources> PageSources();
 
@@ -92,6 +87,8 @@ class Daemon {
   std::optional<std::vector<uint64_t>> AskForSlots(const feed::DatasetState& state);
   void LogServing(base::TimePoint now);
   bool AskForSnapshot(status::Collector::Done done);  // the metrics thread
+
+  const config::v1::Config& config() const { return options_.file.config; }  // as at the start
 
   const DaemonOptions options_;
   const base::TimePoint started_ = base::Now();
@@ -103,11 +100,7 @@ class Daemon {
   bool said_serving_ = false;
 
   // In start order; later ones use earlier ones.
-  std::optional<doorway::Claim> address_;
-  std::optional<doorway::Claim> admin_address_;  // unset for a private daemon
-  posix::Fd operators_port_;                     // until it is served; unset: not configured
-  std::unique_ptr<MetricsPort> metrics_;         // null: not configured
-  std::optional<SandboxProofs> proofs_;          // while the daemon starts
+  std::optional<DaemonClaims> claims_;
   SandboxSummary sandbox_;
   DeferredSender deferred_sender_;
   Canary canary_;

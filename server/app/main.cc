@@ -12,7 +12,6 @@
 #include "common/posix/process.h"
 #include "common/telemetry/log.h"
 #include "server/app/arguments.h"
-#include "server/app/catalog/roots_check.h"
 #include "server/app/config/config.h"
 #include "server/app/config/log_format.h"
 #include "server/app/crash.h"
@@ -21,6 +20,8 @@
 #include "server/app/library_logs.h"
 #include "server/app/notify.h"
 #include "server/app/operator/admin_socket.h"
+#include "server/app/operator/reload_request.h"
+#include "server/app/preflight/preflight.h"
 #include "server/app/systemd_notifier.h"
 #include "server/app/version.h"
 
@@ -148,22 +149,22 @@ absl::StatusOr<std::string> WaitForEnd(const sigset_t& signals, Daemon& daemon,
 }
 
 // The command line overrides the file.
-absl::StatusOr<config::v1::Config> ConfigFrom(const Arguments& arguments) {
-  config::v1::Config config;
+absl::StatusOr<ConfigFile> ConfigFrom(const Arguments& arguments) {
+  ConfigFile file;
   if (arguments.config) {
-    PENSTOCK_ASSIGN_OR_RETURN(config, LoadConfig(*arguments.config));
+    PENSTOCK_ASSIGN_OR_RETURN(file, LoadConfig(*arguments.config));
   } else {
-    PENSTOCK_ASSIGN_OR_RETURN(config, PrivateConfig(arguments.directory));
-    if (arguments.stays) config.mutable_server()->set_exit_when_idle_ms(0);
+    PENSTOCK_ASSIGN_OR_RETURN(file.config, PrivateConfig(arguments.directory));
+    if (arguments.stays) file.config.mutable_server()->set_exit_when_idle_ms(0);
   }
-  if (arguments.workers) config.mutable_workers()->set_count(*arguments.workers);
-  return config;
+  if (arguments.workers) file.config.mutable_workers()->set_count(*arguments.workers);
+  return file;
 }
 
 absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
   DaemonOptions options;
   options.private_daemon = !arguments.config;
-  PENSTOCK_ASSIGN_OR_RETURN(options.config, ConfigFrom(arguments));
+  PENSTOCK_ASSIGN_OR_RETURN(options.file, ConfigFrom(arguments));
   if (arguments.config) options.read_again = [arguments] { return ConfigFrom(arguments); };
   return options;
 }
@@ -182,7 +183,7 @@ int Run(const Arguments& arguments, const char* program) {
   if (!daemon.ok()) return Complain(daemon.status(), ExitCodeOf(daemon.status()));
 
   const absl::StatusOr<std::string> reason =
-      WaitForEnd(signals, **daemon, IdleLimit(options->config));
+      WaitForEnd(signals, **daemon, IdleLimit(options->file.config));
   if (reason.ok()) {
     PENSTOCK_LOG(kInfo, "ending", {"reason", *reason});
   } else {
@@ -195,12 +196,30 @@ int Run(const Arguments& arguments, const char* program) {
   return exit_code;
 }
 
-// A valid configuration may be meant for another machine, so this is only reported.
-int SayWhatIsMissingHere(const config::v1::Config& config) {
-  for (const absl::Status& missing : {CheckRoots(config), CheckTlsFiles(config)})
-    if (!missing.ok())
-      std::fprintf(stderr, "penstockd: it would not start on this machine: %s\n",
-                   std::string(missing.message()).c_str());
+// A check is no daemon, so the service manager does not hear of it.
+int Report(const std::string& path, const absl::Status& status, int exit_code) {
+  if (status.ok()) {
+    std::printf("%s: ok\n", path.c_str());
+    return kDone;
+  }
+  std::fprintf(stderr, "penstockd: %s\n", std::string(status.message()).c_str());
+  return exit_code;
+}
+
+int CheckConfig(const Arguments& arguments) {
+  const absl::StatusOr<ConfigFile> file = ConfigFrom(arguments);
+  if (!file.ok()) return Report(*arguments.config, file.status(), kWrongCall);
+  const absl::Status starts =
+      CheckStart({.file = *file, .purpose = {.is_trial = true, .replaced = arguments.replaced}});
+  return Report(*arguments.config, starts, ExitCodeOf(starts));
+}
+
+int AskForReload(const std::string& path) {
+  const absl::StatusOr<ConfigFile> file = LoadConfig(path);
+  if (!file.ok()) return Report(path, file.status(), kWrongCall);
+  const auto changed = AskToReload(AdminSocketOf(file->config.server()));
+  if (!changed.ok()) return Report(path, changed.status(), kFailed);
+  for (const std::string& change : *changed) std::printf("%s\n", change.c_str());
   return kDone;
 }
 
@@ -215,12 +234,12 @@ int Main(int argc, char** argv) {
     case Action::kVersion:
       std::printf("penstockd %s\n", kVersion);
       return kDone;
-    case Action::kCheckConfig: {
-      const auto config = LoadConfig(*arguments->config);
-      if (!config.ok()) return Complain(config.status(), kWrongCall);
-      std::printf("%s: ok\n", arguments->config->c_str());
-      return SayWhatIsMissingHere(*config);
-    }
+    case Action::kCheckConfig:
+      return CheckConfig(*arguments);
+    case Action::kCheckSyntax:
+      return Report(*arguments->config, LoadConfig(*arguments->config).status(), kWrongCall);
+    case Action::kReload:
+      return AskForReload(*arguments->config);
     case Action::kRun:
       return Run(*arguments, argv[0]);
   }

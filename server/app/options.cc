@@ -22,11 +22,11 @@ constexpr std::chrono::seconds kLeastStorageWait(10);
 
 base::Duration Milliseconds(uint64_t count) { return std::chrono::milliseconds(count); }
 
-absl::StatusOr<gid_t> GroupOf(const std::string& name) {
+absl::StatusOr<gid_t> GroupOf(const std::string& name, const std::string& key) {
   auto found = posix::FindGroup(name);
   if (found.ok()) return found;
-  return absl::InvalidArgumentError(absl::StrCat("datasets[].groups: ", found.status().message(),
-                                                 "; name one that 'getent group' lists"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, ": ", found.status().message(), "; name one that 'getent group' lists"));
 }
 
 // **Requires**: the configuration was validated, so it has exactly one kind.
@@ -110,10 +110,12 @@ absl::StatusOr<Catalog::Offer> ToOffer(const config::v1::Config& config) {
   Catalog::Offer offer;
   offer.faults.max_quarantined_share = config.limits().max_quarantined_share();
   offer.faults.max_quarantined_minimum = config.limits().max_quarantined_minimum();
-  for (const config::v1::Dataset& dataset : config.datasets()) {
+  for (int i = 0; i < config.datasets_size(); ++i) {
+    const config::v1::Dataset& dataset = config.datasets(i);
     NamedDataset named = ToNamedDataset(dataset);
-    for (const std::string& group : dataset.groups()) {
-      PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(group));
+    for (int g = 0; g < dataset.groups_size(); ++g) {
+      const std::string key = absl::StrCat("datasets[", i, "].groups[", g, "]");
+      PENSTOCK_ASSIGN_OR_RETURN(const gid_t id, GroupOf(dataset.groups(g), key));
       named.groups.push_back(id);
     }
     offer.datasets.push_back(std::move(named));

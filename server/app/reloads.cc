@@ -18,13 +18,13 @@ absl::Status Refuse(const session::AskedBy& asked_by, absl::string_view why) {
 
 absl::StatusOr<std::vector<std::string>> Reloads::Reload(const session::AskedBy& asked_by) {
   if (!can_reload()) return Refuse(asked_by, "a private daemon has no configuration");
-  const absl::StatusOr<config::v1::Config> next = options_.read();
+  const absl::StatusOr<ConfigFile> next = options_.read();
   if (!next.ok()) return Refuse(asked_by, next.status().message());
-  absl::StatusOr<DatasetOffer> offer = ToOffer(*next);
-  if (!offer.ok()) return Refuse(asked_by, offer.status().message());
+  absl::StatusOr<DatasetOffer> offer = ToOffer(next->config);
+  if (!offer.ok()) return Refuse(asked_by, next->lines.Locate(offer.status()).message());
 
   std::vector<std::string> changed, fixed;
-  for (const ConfigChange& change : Compare(config_, *next))
+  for (const ConfigChange& change : Compare(config_, next->config))
     (change.needs_restart ? fixed : changed).push_back(change.ToString());
   if (!fixed.empty())
     return Refuse(
@@ -33,8 +33,8 @@ absl::StatusOr<std::vector<std::string>> Reloads::Reload(const session::AskedBy&
                      "; undo the change, or restart (trainers continue where they were)"));
   if (const absl::Status fits = options_.check(*next); !fits.ok())
     return Refuse(asked_by, fits.message());
-  options_.apply(*next, *std::move(offer));
-  config_ = *next;
+  options_.apply(next->config, *std::move(offer));
+  config_ = next->config;
   PENSTOCK_LOG(kInfo, "reloaded", {"user", asked_by.user}, {"pid", asked_by.pid},
                {"changed", absl::StrJoin(changed, "; ")});
   return changed;

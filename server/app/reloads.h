@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "penstock/config/v1/config.pb.h"
 #include "server/app/catalog/offered_datasets.h"
+#include "server/app/config/config.h"
 #include "server/rpc/controller.h"
 #include "server/session/asked_by.h"
 
@@ -23,9 +24,9 @@ class Reloads {
   struct Options {
     config::v1::Config config = {};  // current at the start
     // Reads the configuration again; null for a private daemon, which has no file.
-    std::function<absl::StatusOr<config::v1::Config>()> read;
+    std::function<absl::StatusOr<ConfigFile>()> read;
     // Checks a valid configuration against this machine.
-    std::function<absl::Status(const config::v1::Config&)> check;
+    std::function<absl::Status(const ConfigFile&)> check;
     // Applies a configuration, and the datasets that it offers.
     std::function<void(const config::v1::Config&, DatasetOffer)> apply;
   };

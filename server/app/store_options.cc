@@ -3,6 +3,9 @@
 #include <initializer_list>
 #include <utility>
 
+#include "common/posix/fd.h"
+#include "server/store/credentials/profiles.h"
+
 namespace penstock::app {
 namespace {
 
@@ -67,7 +70,42 @@ store::StoreAccess ToAccess(const StorePlace& place) {
   return access;
 }
 
+absl::Status CheckFile(const std::string& key, const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  const absl::Status opened = posix::OpenRegular(path).status();
+  if (opened.ok()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      key, ": '", path, "': ", opened.message(), "; name a file that the daemon's user can read"));
+}
+
+absl::Status CheckProfile(const std::string& key, const StorePlace& place) {
+  const auto refuse = [&key](absl::string_view why) {
+    return absl::FailedPreconditionError(absl::StrCat(key, ": ", why));
+  };
+  const auto profile = store::FindProfile(ProfileVariables(place));
+  if (!profile.ok()) return refuse(profile.status().message());
+  if (store::HasWebIdentity(*profile)) return absl::OkStatus();
+  const auto keys = store::ReadProfileKeys(*profile);
+  if (!keys.ok()) return refuse(keys.status().message());
+  if (*keys != nullptr) return absl::OkStatus();
+  return refuse(absl::StrCat("there is no aws_access_key_id in the profile '", profile->name,
+                             "' of ", profile->files));
+}
+
 }  // namespace
+
+absl::Status CheckStoreFiles(const config::v1::Stores& stores) {
+  PENSTOCK_RETURN_IF_ERROR(CheckFile("stores.ca", stores.ca()));
+  for (int i = 0; i < stores.places_size(); ++i) {
+    const StorePlace& place = stores.places(i);
+    const std::string at = absl::StrCat("stores.places[", i, "].");
+    PENSTOCK_RETURN_IF_ERROR(CheckFile(at + "ca", place.ca()));
+    PENSTOCK_RETURN_IF_ERROR(CheckFile(at + "token_file", place.token_file()));
+    if (place.credentials() == StorePlace::CREDENTIALS_PROFILE)
+      PENSTOCK_RETURN_IF_ERROR(CheckProfile(at + "credentials_file", place));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<store::StoreSettings> ToStoreSettings(const config::v1::Stores& stores,
                                                      const Environment& environment) {

@@ -61,15 +61,32 @@ absl::Status TryToMakeDirectory(const std::string& directory, std::optional<gid_
   return made;
 }
 
+// A directory that was made for a trial, until the trial has its claim.
+class MadeDirectory {
+ public:
+  explicit MadeDirectory(std::string path = "") : path_(std::move(path)) {}
+  MadeDirectory(MadeDirectory&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  MadeDirectory& operator=(MadeDirectory&&) = delete;
+  ~MadeDirectory() {
+    if (!path_.empty()) ::rmdir(path_.c_str());
+  }
+  std::string Take() { return std::exchange(path_, ""); }
+
+ private:
+  std::string path_;
+};
+
 // Others may be making it, too.
-absl::Status MakeDirectory(const std::string& directory, std::optional<gid_t> group) {
+absl::StatusOr<MadeDirectory> MakeDirectory(const std::string& directory,
+                                            std::optional<gid_t> group,
+                                            const ClaimPurpose& purpose) {
   constexpr int kTries = 10;
   absl::Status made;
   for (int i = 0; i < kTries; ++i) {
     struct stat status;
-    if (::lstat(directory.c_str(), &status) == 0) return absl::OkStatus();
+    if (::lstat(directory.c_str(), &status) == 0) return MadeDirectory();
     made = TryToMakeDirectory(directory, group);
-    if (made.ok()) break;
+    if (made.ok()) return MadeDirectory(purpose.is_trial ? directory : "");
   }
   return made;
 }
@@ -110,14 +127,26 @@ void RemoveSocket(const std::string& path) {
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
 }
 
-absl::Status HeldByAnother(const posix::Fd& lock, const std::string& path) {
+// 0: unknown.
+pid_t HolderOf(const posix::Fd& lock) {
   char text[32] = {};
   const ssize_t got = ::pread(lock.get(), text, sizeof(text) - 1, 0);
   int pid = 0;
-  const bool known = got > 0 && absl::SimpleAtoi(text, &pid);
-  return absl::AlreadyExistsError(absl::StrCat("a daemon (pid ", known ? absl::StrCat(pid) : "?",
-                                               ") already serves ", path, "; stop it or give ",
-                                               "this one another address"));
+  return got > 0 && absl::SimpleAtoi(text, &pid) ? pid : 0;
+}
+
+absl::Status HeldByAnother(pid_t holder, const std::string& path) {
+  return absl::AlreadyExistsError(
+      absl::StrCat("a daemon (pid ", holder > 0 ? absl::StrCat(holder) : "?", ") already serves ",
+                   path, "; stop it or give this one another address"));
+}
+
+// The doorway listens later, and replaces nothing but a socket.
+absl::Status CheckIsFree(const std::string& path) {
+  struct stat status;
+  if (::lstat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return absl::OkStatus();
+  return absl::AlreadyExistsError(
+      absl::StrCat(path, " exists and is not a socket; remove it or choose another address"));
 }
 
 // Whether the locked file still has that name. It doesn't if a daemon that stopped has removed it.
@@ -128,7 +157,8 @@ bool IsStillAt(const posix::Fd& lock, const std::string& lock_path) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-absl::StatusOr<posix::Fd> TakeLock(const std::string& path) {
+// Invalid if the daemon that will be replaced holds it.
+absl::StatusOr<posix::Fd> TakeLock(const std::string& path, pid_t replaced) {
   const std::string lock_path = absl::StrCat(path, ".lock");
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
@@ -136,8 +166,11 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path) {
         ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     if (!lock.valid()) return base::ErrnoStatus(errno, absl::StrCat("opening ", lock_path));
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) return HeldByAnother(lock, path);
-      return base::ErrnoStatus(errno, absl::StrCat("locking ", lock_path));
+      if (errno != EWOULDBLOCK)
+        return base::ErrnoStatus(errno, absl::StrCat("locking ", lock_path));
+      const pid_t holder = HolderOf(lock);
+      if (replaced > 0 && holder == replaced) return posix::Fd();
+      return HeldByAnother(holder, path);
     }
     if (!IsStillAt(lock, lock_path)) continue;
     const std::string pid = absl::StrCat(::getpid(), "\n");
@@ -149,6 +182,14 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path) {
   }
   return absl::AbortedError(
       absl::StrCat(lock_path, ": other daemons keep replacing it; try again"));
+}
+
+// Whether sockets for the group can be made beside those of the daemon that is to be replaced.
+absl::Status TryToListen(const std::string& directory, std::optional<gid_t> group) {
+  const std::string path = absl::StrCat(directory, "/.", ::getpid());
+  const absl::Status made = ListenForGroup(path, posix::SocketKind::kStream, group).status();
+  if (made.ok()) ::unlink(path.c_str());
+  return made;
 }
 
 }  // namespace
@@ -163,6 +204,7 @@ Claim::~Claim() {
   if (!lock_.valid()) return;  // moved from
   RemoveSockets();
   ::unlink(absl::StrCat(path_, ".lock").c_str());  // last, while the lock is still held
+  if (!directory_.empty()) ::rmdir(directory_.c_str());
 }
 
 void Claim::RemoveSockets() {
@@ -172,15 +214,22 @@ void Claim::RemoveSockets() {
 
 std::string Claim::door_path() const { return absl::StrCat(path_, shm::kDoorwaySuffix); }
 
-absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& group) {
+absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& group,
+                                   const ClaimPurpose& purpose) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<gid_t> gid, GroupOf(group));
   PENSTOCK_ASSIGN_OR_RETURN(const std::string directory, DirectoryOf(path));
-  PENSTOCK_RETURN_IF_ERROR(MakeDirectory(directory, gid));
+  PENSTOCK_ASSIGN_OR_RETURN(MadeDirectory made, MakeDirectory(directory, gid, purpose));
   PENSTOCK_RETURN_IF_ERROR(CheckDirectory(directory, gid));
-  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd lock, TakeLock(path));
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd lock, TakeLock(path, purpose.replaced));
   PENSTOCK_FAILPOINT("address.locked");
   Claim claim(path, gid, std::move(lock), posix::Fd());
+  if (!claim.is_held()) {
+    PENSTOCK_RETURN_IF_ERROR(TryToListen(directory, gid));
+    return claim;
+  }
+  PENSTOCK_RETURN_IF_ERROR(CheckIsFree(claim.door_path()));
   PENSTOCK_ASSIGN_OR_RETURN(claim.listener_, ListenForGroup(path, posix::SocketKind::kStream, gid));
+  claim.directory_ = made.Take();
   return claim;
 }
 

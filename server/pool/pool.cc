@@ -48,14 +48,18 @@ uint64_t Pool::ArenaOf(uint32_t user, const SlotLayout& layout) {
   return static_cast<uint64_t>(found - arenas_.begin());
 }
 
+absl::Status CheckPreallocation(uint64_t bytes, uint64_t available_bytes) {
+  if (bytes <= available_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("pool.preallocate: got ", base::FormatBytes(bytes), ", but the machine has ",
+                   base::FormatBytes(available_bytes), " available; lower it or free some memory"));
+}
+
 absl::Status Pool::Preallocate() {
   const uint64_t bytes = options_.preallocate_bytes;
   if (bytes == 0) return absl::OkStatus();
   const uint64_t available = options_.available_bytes ? options_.available_bytes() : UINT64_MAX;
-  if (bytes > available)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("pool.preallocate is ", base::FormatBytes(bytes), ", but the machine has ",
-                     base::FormatBytes(available), " available; lower it or free some memory"));
+  PENSTOCK_RETURN_IF_ERROR(CheckPreallocation(bytes, available));
   return spares_.Make(bytes, options_.segment_bytes);
 }
 

@@ -65,6 +65,9 @@ struct Usage {
   uint32_t segments = 0, slots = 0;
 };
 
+// Whether so much can be allocated at the start (pool.preallocate). **Errors**: ResourceExhausted.
+absl::Status CheckPreallocation(uint64_t bytes, uint64_t available_bytes);
+
 class Pool {
  public:
   // The most segments that are kept for arenas without reservations. Each takes two descriptors and

@@ -20,9 +20,9 @@ absl::Status Touch(const posix::Fd& memory, uint64_t bytes) {
   } while (failed != 0 && errno == EINTR);
   if (failed == 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "preallocating ", base::FormatBytes(bytes), " for the pool: the system refused (",
+      "pool.preallocate: allocating ", base::FormatBytes(bytes), ": the system refused (",
       errno == ENOSPC || errno == ENOMEM ? "out of memory" : absl::StrCat("errno ", errno),
-      "); lower pool.preallocate"));
+      "); lower it"));
 }
 
 void GiveBackTail(const posix::Fd& memory, uint64_t from, uint64_t bytes) {

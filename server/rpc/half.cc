@@ -51,6 +51,20 @@ bool CanServeWith(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
   return server != nullptr && port != 0;
 }
 
+std::shared_ptr<grpc::ServerCredentials> ToCredentials(const TlsTexts& tls) {
+  grpc::SslServerCredentialsOptions ssl(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  ssl.pem_root_certs = tls.client_ca;
+  ssl.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
+  return grpc::SslServerCredentials(ssl);
+}
+
+absl::Status CheckCredentials(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  if (CanServeWith(credentials)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "server.admin_certificate: it cannot be used together with admin_key and admin_client_ca; "
+      "check with openssl that each is PEM, and that the key is the certificate's");
+}
+
 class GrpcHalf final : public Half {
  public:
   GrpcHalf(Controller& controller, Gate& gate, const ServerOptions& options)
@@ -90,15 +104,10 @@ absl::Status GrpcHalf::BeginHere() {
 }
 
 absl::Status GrpcHalf::BeginElsewhere(const TlsTexts& tls) {
-  grpc::SslServerCredentialsOptions ssl(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  ssl.pem_root_certs = tls.client_ca;
-  ssl.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
-  const std::shared_ptr<grpc::ServerCredentials> credentials = grpc::SslServerCredentials(ssl);
+  const std::shared_ptr<grpc::ServerCredentials> credentials = ToCredentials(tls);
+  PENSTOCK_RETURN_IF_ERROR(CheckCredentials(credentials));
   grpc::ServerBuilder builder;
-  if (CanServeWith(credentials)) return Begin(builder, credentials);
-  return absl::InvalidArgumentError(
-      "server.admin_certificate, admin_key and admin_client_ca cannot be used together; check with "
-      "openssl that each is PEM, and that the key is the certificate's");
+  return Begin(builder, credentials);
 }
 
 absl::Status GrpcHalf::Begin(grpc::ServerBuilder& builder,
@@ -150,6 +159,11 @@ void PrepareGrpc() {
   ::gpr_set_log_function(OnGrpcLog);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+}
+
+absl::Status CheckTls(const TlsPaths& paths) {
+  PENSTOCK_ASSIGN_OR_RETURN(const TlsTexts texts, ReadTls(paths));
+  return CheckCredentials(ToCredentials(texts));
 }
 
 absl::StatusOr<std::unique_ptr<Half>> Half::Start(Controller& controller, Gate& gate,

@@ -55,6 +55,10 @@ struct ServerOptions {
   base::Duration shutdown_timeout = std::chrono::seconds(2);
 };
 
+// Whether an operators' port can be served with these files. **Errors**: those of ReadTls;
+// InvalidArgument if they don't belong together.
+absl::Status CheckTls(const TlsPaths& paths);
+
 class Server {
  public:
   // Starts with health "not serving". **Errors**: FailedPrecondition if it cannot listen on the

@@ -102,19 +102,24 @@ Config DefaultConfig() {
   return config;
 }
 
-absl::StatusOr<Config> ParseConfig(const std::string& text, const std::string& filename) {
-  ConfigLines lines(filename);
-  Config config = DefaultConfig();
-  PENSTOCK_RETURN_IF_ERROR(ReadYaml(text, config, lines));
+absl::StatusOr<ConfigFile> ParseConfigFile(const std::string& text, const std::string& filename) {
+  ConfigFile file{.config = DefaultConfig(), .lines = ConfigLines(filename)};
+  Config& config = file.config;
+  PENSTOCK_RETURN_IF_ERROR(ReadYaml(text, config, file.lines));
   // Setting a small pool is enough: the segment size is reduced automatically.
   if (config.pool().segment_bytes() == DefaultConfig().pool().segment_bytes())
     config.mutable_pool()->set_segment_bytes(
         std::min(config.pool().segment_bytes(), config.pool().max_bytes()));
-  PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, lines));
-  return config;
+  PENSTOCK_RETURN_IF_ERROR(CheckConfig(config, file.lines));
+  return file;
 }
 
-absl::StatusOr<Config> LoadConfig(const std::string& path) {
+absl::StatusOr<Config> ParseConfig(const std::string& text, const std::string& filename) {
+  PENSTOCK_ASSIGN_OR_RETURN(ConfigFile file, ParseConfigFile(text, filename));
+  return std::move(file.config);
+}
+
+absl::StatusOr<ConfigFile> LoadConfig(const std::string& path) {
   const auto explain = [&](const absl::Status& why) {
     return absl::Status(why.code(),
                         absl::StrCat("reading the configuration '", path, "': ", why.message(),
@@ -134,7 +139,7 @@ absl::StatusOr<Config> LoadConfig(const std::string& path) {
   if (text.size() > kLargestFile)
     return absl::InvalidArgumentError(
         absl::StrCat(path, ":1: got more than 4 MiB, wanted a configuration"));
-  return ParseConfig(text, path);
+  return ParseConfigFile(text, path);
 }
 
 absl::StatusOr<Config> PrivateConfig(const std::string& directory, const posix::Machine& machine) {

@@ -10,6 +10,7 @@
 #include "common/base/status.h"
 #include "common/posix/machine.h"
 #include "penstock/config/v1/config.pb.h"
+#include "server/app/config/config_lines.h"
 #include "server/plan/mixture.h"
 #include "server/source/annotated/annotated_spec.h"
 #include "server/source/arrays/npy_spec.h"
@@ -25,7 +26,15 @@ namespace penstock::app {
 // Every field at the default that config.proto states.
 config::v1::Config DefaultConfig();
 
-absl::StatusOr<config::v1::Config> LoadConfig(const std::string& path);
+// A configuration, and where its file sets each value; no lines for a private daemon.
+struct ConfigFile {
+  config::v1::Config config;
+  ConfigLines lines = ConfigLines();
+};
+
+absl::StatusOr<ConfigFile> LoadConfig(const std::string& path);
+absl::StatusOr<ConfigFile> ParseConfigFile(const std::string& text, const std::string& filename);
+// The same without the lines.
 absl::StatusOr<config::v1::Config> ParseConfig(const std::string& text,
                                                const std::string& filename);
 

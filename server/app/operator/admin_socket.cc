@@ -17,9 +17,10 @@ constexpr int kOperatorsBacklog = 128;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-absl::Status Wrong(const absl::Status& why) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "server.admins: ", why.message(), "; name users, or groups as group:NAME, that are there"));
+absl::Status Wrong(int index, const absl::Status& why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("server.admins[", index, "]: ", why.message(),
+                   "; name users, or groups as group:NAME, that are there"));
 }
 
 absl::Status SetMode(const std::string& path, mode_t mode) {
@@ -36,26 +37,27 @@ std::string AdminSocketOf(const config::v1::Server& server) {
 
 absl::StatusOr<rpc::Admins> ToAdmins(const config::v1::Server& server) {
   rpc::Admins admins;
-  for (const std::string& text : server.admins()) {
+  for (int i = 0; i < server.admins_size(); ++i) {
+    const std::string& text = server.admins(i);
     absl::string_view name = text;
     if (absl::ConsumePrefix(&name, "group:")) {
       const auto group = posix::FindGroup(std::string(name));
-      if (!group.ok()) return Wrong(group.status());
+      if (!group.ok()) return Wrong(i, group.status());
       admins.groups.push_back(*group);
     } else {
       const auto user = posix::FindUser(text);
-      if (!user.ok()) return Wrong(user.status());
+      if (!user.ok()) return Wrong(i, user.status());
       admins.users.push_back(*user);
     }
   }
   return admins;
 }
 
-absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path,
-                                                const rpc::Admins& admins) {
-  absl::StatusOr<doorway::Claim> claim = doorway::ClaimAddress(path, "");
-  if (!claim.ok())
-    return base::Annotate(claim.status(), "the operators' socket (server.admin_socket)");
+absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path, const rpc::Admins& admins,
+                                                const doorway::ClaimPurpose& purpose) {
+  absl::StatusOr<doorway::Claim> claim = doorway::ClaimAddress(path, "", purpose);
+  if (!claim.ok()) return base::Annotate(claim.status(), "server.admin_socket");
+  if (!claim->is_held()) return claim;
   const bool closed = admins.users.empty() && admins.groups.empty();
   PENSTOCK_RETURN_IF_ERROR(SetMode(path, closed ? 0600 : 0666));
   PENSTOCK_RETURN_IF_ERROR(SetMode(FolderOf(path), closed ? 0700 : 0711));
@@ -79,7 +81,7 @@ rpc::TlsPaths ToTlsPaths(const config::v1::Server& server) {
 
 absl::Status CheckTlsFiles(const config::v1::Config& config) {
   if (config.server().admin_address().empty()) return absl::OkStatus();
-  return rpc::ReadTls(ToTlsPaths(config.server())).status();
+  return rpc::CheckTls(ToTlsPaths(config.server()));
 }
 
 }  // namespace penstock::app

@@ -21,13 +21,14 @@ absl::StatusOr<rpc::Admins> ToAdmins(const config::v1::Server& server);
 // Listens there. Creates the folder if it is missing (but not its parent), owned by this user: mode
 // 0700, or, if there are `admins` besides root and this user, 0711, so that anyone can connect and
 // the server checks the peer's credentials. **Errors**: those of ClaimAddress.
-absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path, const rpc::Admins& admins);
+absl::StatusOr<doorway::Claim> ClaimAdminSocket(const std::string& path, const rpc::Admins& admins,
+                                                const doorway::ClaimPurpose& purpose = {});
 
 // The operators' port (server.admin_address), listening; unset if there is none. **Errors**: as
 // posix::ListenTcp.
 absl::StatusOr<posix::Fd> ListenForOperators(const config::v1::Server& server);
 rpc::TlsPaths ToTlsPaths(const config::v1::Server& server);
-// Whether the port's files can be read here. **Errors**: as rpc::ReadTls.
+// Whether the port can be served with its files. **Errors**: as rpc::CheckTls.
 absl::Status CheckTlsFiles(const config::v1::Config& config);
 
 }  // namespace penstock::app

@@ -177,7 +177,7 @@ class JobTest(unittest.TestCase):
             with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
                 yaml.safe_dump(configuration, file)
                 file.flush()
-                judged = subprocess.run([BUILD / "bin/penstockd", "--check-config", file.name], text=True, capture_output=True)
+                judged = subprocess.run([BUILD / "bin/penstockd", "--check-syntax", file.name], text=True, capture_output=True)
             self.assertEqual(judged.returncode, 0, judged.stderr)
             workers = configuration["workers"]["count"]
             resources = daemon["resources"]

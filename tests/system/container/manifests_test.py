@@ -40,7 +40,7 @@ def least_memory(configuration):
 
 
 def accepted(configuration):
-    return subprocess.run([BUILD / "bin/penstockd", "--check-config", configuration], text=True, capture_output=True)
+    return subprocess.run([BUILD / "bin/penstockd", "--check-syntax", configuration], text=True, capture_output=True)
 
 
 class DockerfileTest(unittest.TestCase):

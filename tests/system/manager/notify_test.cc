@@ -74,7 +74,9 @@ TEST_F(NotifyTest, AConfigurationThatCannotBeEndsWithTwoAndIsSaid) {
   const Ended ended = RunProgram("penstockd", {"--config", folder_.At("penstock.yaml")});
 
   EXPECT_EQ(ended.exit_code, 2) << ended.output;
-  EXPECT_TRUE(manager_.Hears("STATUS=ending: there is no group 'nobodys'")) << manager_.heard();
+  EXPECT_TRUE(manager_.Hears("STATUS=ending: " + folder_.At("penstock.yaml") +
+                             ":1: server.group: there is no group 'nobodys'"))
+      << manager_.heard();
   EXPECT_THAT(manager_.heard(), Not(HasSubstr("READY")));
 }
 

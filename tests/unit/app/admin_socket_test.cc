@@ -45,7 +45,7 @@ TEST(AdminSocketTest, AnAdminThatIsNotThereIsNamed) {
 
   EXPECT_EQ(ToAdmins(users).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(MessageOf(ToAdmins(users).status()),
-              HasSubstr("server.admins: there is no user 'nobody-of-that-name'"));
+              HasSubstr("server.admins[0]: there is no user 'nobody-of-that-name'"));
   EXPECT_THAT(MessageOf(ToAdmins(groups).status()),
               HasSubstr("there is no group 'none-of-that-name'"));
 }

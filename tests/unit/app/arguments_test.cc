@@ -53,6 +53,17 @@ TEST(ArgumentsTest, APrivateDaemonHasNoConfiguration) {
   EXPECT_THAT(Refusal({"--check-config", "a", "--private", "/tmp/x"}), HasSubstr("exclude"));
 }
 
+TEST(ArgumentsTest, ACheckMayCountARunningDaemonAsEnded) {
+  const Arguments arguments = Parse({"--check-config", "a", "--instead-of", "17"}).value();
+  EXPECT_EQ(arguments.action, Action::kCheckConfig);
+  EXPECT_EQ(arguments.replaced, 17);
+  EXPECT_EQ(Parse({"--check-syntax", "a"})->action, Action::kCheckSyntax);
+
+  EXPECT_THAT(Refusal({"--check-config", "a", "--instead-of", "0"}), HasSubstr("'0'"));
+  EXPECT_THAT(Refusal({"--config", "a", "--instead-of", "17"}), HasSubstr("--check-config"));
+  EXPECT_THAT(Refusal({"--check-syntax", "a", "--config", "a"}), HasSubstr("twice"));
+}
+
 TEST(ArgumentsTest, OnlyAPrivateDaemonNeedsToBeToldToStay) {
   EXPECT_THAT(Refusal({"--stay", "--config", "a"}), HasSubstr("server.exit_when_idle"));
   EXPECT_THAT(Refusal({"--stay", "--stay"}), HasSubstr("twice"));

@@ -73,8 +73,11 @@ class ReloadsTest : public ::testing::Test {
   }
   Reloads Make() {
     return Reloads({.config = Config("a"),
-                    .read = [this] { return next_; },
-                    .check = [this](const config::v1::Config&) { return check_; },
+                    .read = [this]() -> absl::StatusOr<ConfigFile> {
+                      if (!next_.ok()) return next_.status();
+                      return ConfigFile{.config = *next_};
+                    },
+                    .check = [this](const ConfigFile&) { return check_; },
                     .apply = [this](const config::v1::Config&,
                                     DatasetOffer offer) { applied_.push_back(std::move(offer)); }});
   }

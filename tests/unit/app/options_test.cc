@@ -28,7 +28,7 @@ TEST(OptionsTest, AGroupThatDoesNotExistIsNamed) {
   const absl::Status status = CatalogOptions(config, Paths::kNamed).status();
 
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("datasets[].groups"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("datasets[0].groups[0]"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("'no-such-group'"));
 }
 

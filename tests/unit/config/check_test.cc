@@ -304,17 +304,18 @@ TEST_F(ConfigFileTest, AFileIsReadWhole) {
   const auto config = LoadConfig(temp_.At("p.yaml"));
 
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->log().level(), config::v1::Log::LEVEL_DEBUG);
+  EXPECT_EQ(config->config.log().level(), config::v1::Log::LEVEL_DEBUG);
 }
 
 TEST(ConfigExampleTest, TheExampleIsTheDefaultsAndADatasetOfEachKind) {
-  auto config = LoadConfig(PENSTOCK_EXAMPLE_CONFIG);
+  const auto file = LoadConfig(PENSTOCK_EXAMPLE_CONFIG);
 
-  ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_GE(config->datasets_size(), 5);
-  config->clear_datasets();
-  config->mutable_stores()->clear_places();
-  EXPECT_EQ(config->DebugString(), DefaultConfig().DebugString());
+  ASSERT_TRUE(file.ok()) << file.status();
+  config::v1::Config config = file->config;
+  EXPECT_GE(config.datasets_size(), 5);
+  config.clear_datasets();
+  config.mutable_stores()->clear_places();
+  EXPECT_EQ(config.DebugString(), DefaultConfig().DebugString());
 }
 
 TEST(ConfigExampleTest, TheExampleHasEveryKey) {

@@ -209,7 +209,7 @@ TEST_F(PoolTest, MoreThanTheMachineHasIsNotPreallocated) {
   const absl::Status status = pool.Preallocate();
 
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("pool.preallocate is 512.0 KiB"));
+  EXPECT_THAT(status.message(), HasSubstr("pool.preallocate: got 512.0 KiB"));
   EXPECT_THAT(status.message(), HasSubstr("448.0 KiB"));
 }
 

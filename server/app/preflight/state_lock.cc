@@ -1,0 +1,95 @@
+#include "server/app/preflight/state_lock.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/telemetry/log.h"
+#include "server/source/state/state_file.h"
+
+namespace penstock::app {
+namespace {
+
+using doorway::ClaimPurpose;
+
+// A daemon that was killed may still hold the lock after it has lost its address.
+constexpr int kTries = 20;
+constexpr std::chrono::milliseconds kPause(10);
+
+// 0: unknown.
+pid_t ReadHolder(const posix::Fd& file) {
+  std::array<char, 32> text{};
+  const ssize_t got = ::pread(file.get(), text.data(), text.size() - 1, 0);
+  int pid = 0;
+  return got > 0 && absl::SimpleAtoi(text.data(), &pid) ? pid : 0;
+}
+
+// Without it, a message cannot name the holder. The disk may be full.
+void WriteHolder(const posix::Fd& file) {
+  const std::string pid = absl::StrCat(::getpid(), "\n");
+  if (::ftruncate(file.get(), 0) == 0) (void)!::pwrite(file.get(), pid.data(), pid.size(), 0);
+}
+
+// Invalid for a trial if no daemon has made it yet.
+absl::StatusOr<posix::Fd> OpenLock(const std::string& folder, const ClaimPurpose& purpose) {
+  if (!purpose.is_trial) PENSTOCK_RETURN_IF_ERROR(source::MakeFolders(folder));
+  const std::string path = folder + "/lock";
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (purpose.is_trial ? 0 : O_CREAT);
+  posix::Fd file(::open(path.c_str(), flags, 0600));
+  if (file.valid() || (purpose.is_trial && errno == ENOENT)) return file;
+  return base::ErrnoStatus(errno, path);
+}
+
+absl::StatusOr<posix::Fd> Lock(const std::string& folder, const ClaimPurpose& purpose) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd file, OpenLock(folder, purpose));
+  if (!file.valid()) return file;
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (!purpose.is_trial) WriteHolder(file);
+      return file;
+    }
+    if (errno != EWOULDBLOCK) return base::ErrnoStatus(errno, absl::StrCat("locking ", folder));
+    if (purpose.replaced > 0 && ReadHolder(file) == purpose.replaced) return posix::Fd();
+    std::this_thread::sleep_for(kPause);
+  }
+  const pid_t holder = ReadHolder(file);
+  return absl::AlreadyExistsError(
+      absl::StrCat("a daemon (pid ", holder > 0 ? absl::StrCat(holder) : "?", ") already uses ",
+                   folder, "; stop it or give this one another folder"));
+}
+
+// On a thread of its own, which may be left behind: the storage may be far away.
+absl::StatusOr<posix::Fd> LockWithin(base::Duration patience, const std::string& folder,
+                                     const ClaimPurpose& purpose) {
+  const auto answer = std::make_shared<std::promise<absl::StatusOr<posix::Fd>>>();
+  std::future<absl::StatusOr<posix::Fd>> locked = answer->get_future();
+  std::thread([answer, folder, purpose] {
+    pthread_setname_np(pthread_self(), "state-lock");
+    answer->set_value(Lock(folder, purpose));
+  }).detach();
+  if (locked.wait_for(patience) == std::future_status::ready) return locked.get();
+  return absl::DeadlineExceededError(absl::StrCat(folder, ": no answer"));
+}
+
+}  // namespace
+
+absl::StatusOr<StateLock> StateLock::Take(const std::string& folder, const ClaimPurpose& purpose,
+                                          base::Duration patience) {
+  absl::StatusOr<posix::Fd> locked = LockWithin(patience, folder, purpose);
+  if (locked.ok()) return StateLock(*std::move(locked));
+  if (absl::IsAlreadyExists(locked.status())) return locked.status();
+  PENSTOCK_LOG(kWarning, "state_dir_not_locked", {"reason", locked.status().message()});
+  return StateLock(posix::Fd());
+}
+
+}  // namespace penstock::app
