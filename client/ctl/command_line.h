@@ -44,11 +44,14 @@ struct Call {
   std::string nodes = {};    // top: a list of NODE:PORT; empty: one daemon
   Output output = Output::kTable;
   ColorChoice color = ColorChoice::kAuto;
-  std::string dataset = {};   // index, digest, fetch, quarantine; empty: all, for "quarantine list"
-  std::string shell = {};     // completion
-  std::string config = {};    // check; empty: none
-  base::Duration deadline{};  // drain; 0: no limit
-  bool cancel = false;        // drain
+  std::string dataset = {};  // index, digest, fetch, quarantine; empty: all, for "quarantine list"
+  bool export_indexes = false;                  // index
+  std::vector<std::string> more_datasets = {};  // index --export
+  std::string to = {};                       // index --export: a folder; empty: beside the shards
+  std::string shell = {};                    // completion
+  std::string config = {};                   // check; empty: none
+  base::Duration deadline{};                 // drain; 0: no limit
+  bool cancel = false;                       // drain
   std::optional<uint32_t> set_workers = {};  // workers
   // trace: where it goes, "-": standard output; cache: its folder, empty: the environment's
   std::string file = {};

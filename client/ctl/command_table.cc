@@ -35,6 +35,7 @@ constexpr OptionForm kOptions[] = {
     {"--color", "", Value::kColor, ""},        {"--config", "", Value::kFile, "check"},
     {"--deadline", "", Value::kText, "drain"}, {"--cancel", "", Value::kNone, "drain"},
     {"--set", "", Value::kText, "workers"},    {"--seconds", "", Value::kText, "trace"},
+    {"--export", "", Value::kNone, "index"},   {"--to", "", Value::kFile, "index"},
     {"--help", "-h", Value::kNone, ""},        {"--version", "", Value::kNone, ""},
 };
 

@@ -39,7 +39,7 @@ _penstockctl() {
       if [[ ${words[*]} == trace ]]; then _penstockctl_files; else _penstockctl_of 'table json'; fi
       return
       ;;
-    --address | --config | --tls) _penstockctl_files; return ;;
+    --address | --config | --tls | --to) _penstockctl_files; return ;;
     --color) _penstockctl_of 'auto always never'; return ;;
     *) return ;;
   esac
@@ -48,6 +48,7 @@ _penstockctl() {
     case ${words[*]} in
       'check') options+=' --config' ;;
       'top') options+=' --all' ;;
+      'index'*) options+=' --export --to' ;;
       'drain') options+=' --deadline --cancel' ;;
       'workers') options+=' --set' ;;
       'trace') options+=' --seconds' ;;

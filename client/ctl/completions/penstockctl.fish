@@ -39,6 +39,8 @@ complete -c penstockctl -n '__penstockctl_at drain' -l deadline -x -d 'stop wait
 complete -c penstockctl -n '__penstockctl_at drain' -l cancel -d 'serve again'
 complete -c penstockctl -n '__penstockctl_at workers' -l set -x -d 'number of workers, until the daemon restarts'
 complete -c penstockctl -n '__penstockctl_at trace' -l seconds -x -d 'trace duration in seconds, default 5'
+complete -c penstockctl -n '__penstockctl_at index' -l export -d 'write an index beside each shard'
+complete -c penstockctl -n '__penstockctl_at index' -l to -r -F -d 'folder for the indexes'
 complete -c penstockctl -s h -l help -d 'show the help'
 complete -c penstockctl -l version -d 'show the version'
 complete -c penstockctl -n '__penstockctl_at ""' -a status -d 'state of the daemon, its pool and its feeds'
