@@ -174,14 +174,13 @@ class RefusedIndexTest(IndexFileTest):
 
 class RoundTripsTest(IndexFileTest):
     """How many times the latency of the store a trainer waits for its first batch, in a new daemon."""
-    LATENCY_MS = 30
+    LATENCY_MS = 500  # so that it counts on a busy machine, too
 
     def seconds_until_first_batch(self, latency_ms):
         self.forget()
-        self.epoch(self.loader(self.shards, shuffle=False))  # workers run, and have memory
-        self.index("s3://photos/train/000000.tar")           # there are connections
+        next(iter(self.loader(self.shards)))        # workers run
+        self.index("s3://photos/train/000000.tar")  # there are connections
         self.proxy.clear()
-        self.proxy.reset_counts()
         if latency_ms:
             self.proxy.add("latency", ms=latency_ms)
         begun = time.monotonic()
@@ -189,14 +188,14 @@ class RoundTripsTest(IndexFileTest):
         return time.monotonic() - begun
 
     def test_to_the_first_batch(self):
-        scanned = self.seconds_until_first_batch(self.LATENCY_MS) - self.seconds_until_first_batch(0)
         self.export(self.folder)
         self.upload(self.folder)
-        near = min(self.seconds_until_first_batch(0) for _ in range(3))
-        far = min(self.seconds_until_first_batch(self.LATENCY_MS) for _ in range(3))
+        near = min(self.seconds_until_first_batch(0) for _ in range(2))
+        far = min(self.seconds_until_first_batch(self.LATENCY_MS) for _ in range(2))
         trips = (far - near) * 1000 / self.LATENCY_MS
-        print(f"first batch: {1000 * near:.0f} ms without latency and {1000 * far:.0f} ms with {self.LATENCY_MS} ms: "
-              f"{trips:.1f} round trips; without indexes {1000 * scanned / self.LATENCY_MS:.1f}", self.proxy.counts()["requests"])
+        print(f"first batch: {1000 * near:.0f} ms, and {1000 * far:.0f} ms with {self.LATENCY_MS} ms of latency: "
+              f"{trips:.1f} round trips")
+        self.assertGreater(trips, 1.5, "versions, indexes and samples come one after another")
         self.assertLess(trips, 3.9)
 
 
