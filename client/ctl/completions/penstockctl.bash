@@ -26,7 +26,7 @@ _penstockctl() {
       continue
     fi
     case $word in
-      --address | --tls | --all | --output | -o | --color | --config | --deadline | --set | --seconds) wants=$word ;;
+      --address | --tls | --all | --to | --output | -o | --color | --config | --deadline | --set | --seconds) wants=$word ;;
       -*) ;;
       *) words+=("$word") ;;
     esac
@@ -48,7 +48,7 @@ _penstockctl() {
     case ${words[*]} in
       'check') options+=' --config' ;;
       'top') options+=' --all' ;;
-      'index'*) options+=' --export --to' ;;
+      'index') options+=' --export --to' ;;
       'drain') options+=' --deadline --cancel' ;;
       'workers') options+=' --set' ;;
       'trace') options+=' --seconds' ;;

@@ -8,7 +8,7 @@ function __penstockctl_words
             continue
         end
         switch $token
-            case --address --tls --all --output -o --color --config --deadline --set --seconds
+            case --address --tls --all --to --output -o --color --config --deadline --set --seconds
                 set wants yes
             case '-*'
             case '*'

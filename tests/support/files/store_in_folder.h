@@ -9,7 +9,6 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,7 +56,8 @@ class FileInFolder final : public source::RemoteFile {
     ++beside_reads;
     std::ifstream file(absl::StrCat(local_, suffix), std::ios::binary);
     if (!file) return std::nullopt;
-    std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::string bytes(std::filesystem::file_size(absl::StrCat(local_, suffix)), '\0');
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     PENSTOCK_RETURN_IF_ERROR(take(bytes.size()));
     return bytes;
   }

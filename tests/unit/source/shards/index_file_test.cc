@@ -141,7 +141,7 @@ TEST(IndexFileTest, AForgedFileIsRefusedOrSomethingThatTheShardCanHold) {
   const std::string file = SomeFile();
   std::minstd_rand random(5);
   int refused = 0, read_well = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 5'000; ++i) {
     std::string forged = file;
     for (int changes = 1 + static_cast<int>(random() % 3); changes > 0; --changes)
       forged[8 + random() % (forged.size() - 8)] = static_cast<char>(random());
@@ -156,8 +156,8 @@ TEST(IndexFileTest, AForgedFileIsRefusedOrSomethingThatTheShardCanHold) {
     ShardsToBuild build = {.identity = 1, .paths = {"x"}, .shards = {*read}};
     (void)BuildShardManifest(std::move(build));  // does not read or write outside of anything
   }
-  EXPECT_GT(refused, 5'000);
-  EXPECT_GT(read_well, 500) << "labels and digests may be anything";
+  EXPECT_GT(refused, 1'000);
+  EXPECT_GT(read_well, 100) << "labels and digests may be anything";
 }
 
 TEST(IndexFileTest, TheLargestFileThatIsReadGrowsWithItsShard) {
