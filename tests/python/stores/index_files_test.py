@@ -1,5 +1,6 @@
 """`penstockctl index --export`: indexes of shards in files beside them, made of files or of URLs, and what they save when a
 dataset of a store is opened."""
+import itertools
 import json
 import os
 import pathlib
@@ -12,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402  (finds the package)
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import loader_test  # noqa: E402
-from loader_test import SAMPLES  # noqa: E402
+from loader_test import SAMPLES, datasets, reference  # noqa: E402
 
 SHARDS = 4
 CTL = pathlib.Path(os.environ["PENSTOCK_BIN"]) / "penstockctl"
@@ -92,6 +93,24 @@ class MadeTest(IndexFileTest):
         self.index()
         self.assertEqual(self.proxy.counts()["requests"], 2 * SHARDS)
         self.expect_equal(self.epoch(self.loader(self.url)), self.epoch(self.loader(self.shards)))
+
+    def test_of_records(self):
+        records = self.folder / "records"
+        records.mkdir()
+        for shard in range(2):
+            with open(records / f"train-{shard:05}-of-00002", "wb") as file:
+                for _, jpeg, label in itertools.islice(datasets.numbered(40), shard * 20, (shard + 1) * 20):
+                    features = reference.feature("image/encoded", jpeg) + reference.integers("image/class/label", [label])
+                    file.write(reference.record(reference.field(1, features)))
+        self.export(records / "train-{00000..00001}-of-00002")
+        self.store.put_folder(self.bucket, records)
+        self.forget()
+        names = "train-{00000..00001}-of-00002"
+        remote = self.epoch(self.loader(f"s3://{self.bucket}/{names}"))
+        asked = [name for name in self.proxy.counts()["objects"] if name.endswith(".idx")]
+        self.assertEqual(len(asked), 2)
+        self.assertEqual(self.warnings(), [])
+        self.expect_equal(remote, self.epoch(self.loader(records / names)))
 
     def test_of_several_files(self):
         shards = sorted(self.folder.glob("*.tar"))[:2]
