@@ -117,12 +117,16 @@ class GrpcAdminClient final : public AdminClient {
 
   absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const v1::IndexDatasetRequest& request,
-      const std::function<void(const v1::IndexDatasetResponse&)>& progress) override {
+      const std::function<bool(const v1::IndexDatasetResponse&)>& progress) override {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kIndexPatience);
     const auto reader = stub_->IndexDataset(&context, request);
     v1::IndexDatasetResponse last;
-    while (reader->Read(&last)) progress(last);
+    bool goes_on = true;
+    while (reader->Read(&last)) {
+      if (!goes_on || (goes_on = progress(last))) continue;
+      context.TryCancel();
+    }
     PENSTOCK_RETURN_IF_ERROR(InWords(reader->Finish()));
     return last;
   }

@@ -56,10 +56,11 @@ class AdminClient {
 
   // Takes as long as it needs, a day at most.
   virtual absl::StatusOr<v1::DigestDatasetResponse> DigestDataset(const std::string& dataset) = 0;
-  // The same. Calls `progress` from time to time, and returns the last response.
+  // The same. Calls `progress` from time to time, and returns the last response. False ends the
+  // call with Cancelled.
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const v1::IndexDatasetRequest& request,
-      const std::function<void(const v1::IndexDatasetResponse&)>& progress) = 0;
+      const std::function<bool(const v1::IndexDatasetResponse&)>& progress) = 0;
 };
 
 }  // namespace penstock::ctl

@@ -35,6 +35,10 @@ Inspect
 
 Control
   index DATASET             build or check a dataset's index before trainers need it
+  index --export SHARDS...  write an index of each tar or TFRecord shard beside it: SHARD.idx. Put
+                            it beside the shard in a store, and no daemon needs to scan the shard.
+                            SHARDS: files, folders, URLs, braces, or the name of a dataset
+                            --to FOLDER: write them there; needed for URLs
   digest DATASET            print the SHA-256 of its content, to keep with a checkpoint
   fetch DATASET             fill the cache with a dataset of an object store, by name or URL, before
                             trainers need it; go on where an interrupted fetch ended
@@ -87,6 +91,7 @@ Examples
   penstockctl -o json sessions | jq '.sessions[].state'
   systemctl start penstockd && penstockctl wait --for=ready
   penstockctl index imagenet
+  penstockctl index --export s3://bucket/train/ --to indexes
   penstockctl top --all penstock.training.svc:7070 --tls ~/penstock-tls
 
 Exit codes: 0 success; 1 the work failed, or check found a problem; 2 wrong usage.
@@ -211,6 +216,8 @@ absl::Status ReadOption(const std::string& name, const std::string& value, Call&
   if (name == "--tls") call.tls = value;
   if (name == "--all") call.nodes = value;
   if (name == "--cancel") call.cancel = true;
+  if (name == "--export") call.export_indexes = true;
+  if (name == "--to") call.to = value;
   if (name == "--output") return ReadOutput(value, call);
   if (name == "--color") return ReadColor(value, call);
   if (name == "--seconds") return ReadSeconds(value, call);
@@ -236,7 +243,10 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
     return Wrong("'", form.words, "' needs a dataset; 'penstockctl datasets' lists them");
   if (form.word == Word::kShell && given == 0)
     return Wrong("'completion' needs a shell: 'bash', 'zsh' or 'fish'");
-  if (given > (form.word == Word::kNone ? 0u : 1u))
+  if (form.command == Command::kIndex)  // checked when the options are known
+    call.more_datasets.assign(words.begin() + std::min<ptrdiff_t>(2, std::ssize(words)),
+                              words.end());
+  else if (given > (form.word == Word::kNone ? 0u : 1u))
     return Wrong("'", form.words, "' does not take '",
                  absl::StrJoin(words.begin() + 1, words.end(), " "), "'", kSeeHelp);
   if (given == 0) return absl::OkStatus();
@@ -247,6 +257,14 @@ absl::Status ReadWord(const CommandForm& form, const std::vector<std::string>& w
       std::find(std::begin(kShells), std::end(kShells), words[1]) == std::end(kShells))
     return Wrong("'completion' takes 'bash', 'zsh' or 'fish', not '", words[1], "'");
   return absl::OkStatus();
+}
+
+absl::Status CheckExport(const Call& call) {
+  if (call.export_indexes) return absl::OkStatus();
+  if (!call.to.empty()) return Wrong("--to goes with 'index --export' only");
+  if (call.more_datasets.empty()) return absl::OkStatus();
+  return Wrong("'index' does not take '", call.dataset, " ", absl::StrJoin(call.more_datasets, " "),
+               "'; with --export it takes several", kSeeHelp);
 }
 
 // Lists and addresses of other machines are checked before anything is asked.
@@ -306,6 +324,7 @@ absl::StatusOr<Call> ParseCommandLine(const std::vector<std::string>& arguments)
     return Wrong("'trace' needs a file: -o trace.json, or -o - for standard output");
   if (call.watch && call.set_workers)
     return Wrong("--set changes the workers, and -w watches them; leave out one");
+  PENSTOCK_RETURN_IF_ERROR(CheckExport(call));
   PENSTOCK_RETURN_IF_ERROR(CheckNodes(call));
   return call;
 }

@@ -46,7 +46,10 @@ struct Call {
   std::string nodes = {};    // top: a list of NODE:PORT; empty: one daemon
   Output output = Output::kTable;
   ColorChoice color = ColorChoice::kAuto;
-  std::string dataset = {};   // index, digest, fetch, quarantine; empty: all, for "quarantine list"
+  std::string dataset = {};  // index, digest, fetch, quarantine; empty: all, for "quarantine list"
+  bool export_indexes = false;                  // index
+  std::vector<std::string> more_datasets = {};  // index --export
+  std::string to = {};        // index --export: a folder; empty: beside the shards
   std::string shell = {};     // completion
   std::string topic = {};     // help: a command; empty: all
   std::string config = {};    // check; empty: none

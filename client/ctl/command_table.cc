@@ -44,6 +44,8 @@ constexpr OptionForm kOptions[] = {
     {"--cancel", "", Value::kNone, "drain"},
     {"--set", "", Value::kText, "workers"},
     {"--seconds", "", Value::kText, "trace"},
+    {"--export", "", Value::kNone, "index"},
+    {"--to", "", Value::kFile, "index"},
     {"--watch", "-w", Value::kNone, "status,sessions,workers,datasets,quarantine list"},
     {"--for", "", Value::kCondition, "wait"},
     {"--timeout", "", Value::kText, "wait"},

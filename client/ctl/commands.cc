@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ctl/admin_client.h"
 #include "client/ctl/cache/cache_command.h"
+#include "client/ctl/cache/export_command.h"
 #include "client/ctl/cache/fetch_command.h"
 #include "client/ctl/check/finding.h"
 #include "client/ctl/check_views.h"
@@ -125,6 +126,7 @@ absl::StatusOr<int> Index(AdminClient& daemon, const Call& call, std::ostream& o
   request.set_dataset(call.dataset);
   const auto indexed = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
     if (!update.done()) progress << shown.Update(update.files_seen(), clock.Now()) << std::flush;
+    return true;
   });
   progress << shown.End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(indexed.status());
@@ -206,9 +208,9 @@ absl::StatusOr<int> Workers(AdminClient& daemon, const Call& call, const Sheet& 
 absl::StatusOr<std::unique_ptr<AdminClient>> ConnectTo(const Call& call) {
   if (IsNodeAddress(call.address)) return ConnectToNode(call.address, call.tls);
   PENSTOCK_ASSIGN_OR_RETURN(const std::string address,
-                            call.command == Command::kFetch
-                                ? FindDaemonToFetch(call)
-                                : client::FindDaemonToOperate(call.address));
+                            call.command == Command::kFetch ? FindDaemonToFetch(call)
+                            : call.export_indexes           ? FindDaemonToExport(call)
+                                                  : client::FindDaemonToOperate(call.address));
   return AdminClient::Make(address);
 }
 
@@ -279,6 +281,7 @@ absl::StatusOr<int> Run(const Call& call, std::ostream& out, std::ostream& progr
     case Command::kWorkers:
       return Workers(*daemon, call, sheet);
     case Command::kIndex:
+      if (call.export_indexes) return RunExport(*daemon, call, StyleFor(terminal), out, progress);
       return Index(*daemon, call, out, progress, terminal);
     case Command::kDigest:
       return Digest(*daemon, call, out);

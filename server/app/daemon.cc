@@ -261,7 +261,7 @@ void Daemon::Tick(base::TimePoint now) {
   reloads_.AnswerAll();
   runner_->Post([this](feed::Engine& engine, base::TimePoint at) { canary_.Step(engine, at); });
   health_.SetReady(ready());
-  if (metrics_ != nullptr) metrics_->Tick(now);
+  if (claims_->metrics != nullptr) claims_->metrics->Tick(now);
   cut_off_.store(facts_->CountCutOff());
   if (!said_serving_) LogServing(now);
 }

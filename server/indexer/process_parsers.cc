@@ -137,6 +137,22 @@ class ProcessParsers final : public source::Parsers {
                 watch, CheckRecords);
   }
 
+  absl::StatusOr<source::ScannedShard> ReadIndex(const ForeignFile& index,
+                                                 const source::IndexTopic& topic,
+                                                 const source::IndexedShard& shard) override {
+    const posix::Fd none;
+    const ForeignFile of = {.fd = none, .path = shard.path, .bytes = topic.shard_bytes};
+    FilesMemory memory(memory_, index.path);
+    return Ask<source::ScannedShard>(
+        {.ask = {.task = Task::kIndexFile, .format = static_cast<uint32_t>(topic.kind)},
+         .file = &index,
+         .second = &of,
+         .image = topic.roles,
+         .label = shard.version},
+        [&](AnswerSource& source) { return TakeScanned(source, topic.shard_bytes, memory); },
+        [&](const source::ScannedShard& scanned) { return CheckIndexed(scanned, topic); });
+  }
+
   absl::StatusOr<std::string> TarKey(const ForeignFile& shard, uint64_t from,
                                      uint64_t offset) override {
     return Ask<std::string>(

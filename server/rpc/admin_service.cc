@@ -146,7 +146,9 @@ class AdminService final : public v1::AdminService::CallbackService {
     const auto dataset = DatasetFrom(request->dataset());
     absl::Status may = judged.permit.status();
     if (may.ok()) may = dataset.status();
-    if (may.ok() && request->fetch())
+    if (may.ok() && request->fetch() && request->export_indexes())
+      may = absl::InvalidArgumentError("fetch and export_indexes exclude each other");
+    if (may.ok() && (request->fetch() || request->export_indexes()))
       may = CheckStoreEnvironment(*dataset,
                                   {request->store_environment(), request->store_variables()});
     if (!may.ok()) {
@@ -154,7 +156,10 @@ class AdminService final : public v1::AdminService::CallbackService {
       return call.get();
     }
     controller_.IndexDataset(
-        *judged.permit, {.dataset = *dataset, .fetch = request->fetch()},
+        *judged.permit,
+        {.dataset = *dataset,
+         .fetch = request->fetch(),
+         .export_indexes = request->export_indexes()},
         [call] { return call->cancelled(); },
         [call](const absl::StatusOr<IndexProgress>& progress) { call->Progress(progress); });
     return call.get();

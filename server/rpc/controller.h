@@ -111,6 +111,14 @@ using Cancelled = std::function<bool()>;
 struct IndexRequest {
   std::string dataset = {};
   bool fetch = false;  // also fetch all of it into the cache
+  // Instead: make index files of its shards, which IndexProgress brings.
+  bool export_indexes = false;
+};
+
+struct ExportedShard {
+  std::string shard = {};  // its path or URL
+  uint64_t samples = 0;
+  std::string index = {};  // the index file's content
 };
 
 struct IndexProgress {
@@ -122,6 +130,9 @@ struct IndexProgress {
   // Of a request to fetch.
   uint64_t samples_fetched = 0, samples_to_fetch = 0;
   uint64_t bytes_fetched = 0;
+  // Of a request to export: the next index, and how many there are.
+  std::optional<ExportedShard> exported = {};
+  uint64_t shards = 0;
 };
 
 // Receives an order of samples. An order that is not finished is discarded.

@@ -199,6 +199,11 @@ v1::IndexDatasetResponse MessageOf(const IndexProgress& progress) {
   message.set_samples_fetched(progress.samples_fetched);
   message.set_samples_to_fetch(progress.samples_to_fetch);
   message.set_bytes_fetched(progress.bytes_fetched);
+  message.set_shards(progress.shards);
+  if (!progress.exported) return message;
+  message.mutable_exported()->set_shard(progress.exported->shard);
+  message.mutable_exported()->set_samples(progress.exported->samples);
+  message.mutable_exported()->set_index(progress.exported->index);
   return message;
 }
 

@@ -164,7 +164,8 @@ struct StoreFacts {
   bool has_cache = false;
   uint64_t cache_bytes = 0, cache_max_bytes = 0;
   uint64_t cache_found = 0, cache_kept = 0, cache_refused = 0, cache_damaged = 0, cache_removed = 0,
-           cache_failed = 0;
+           cache_failed = 0, cache_evicted = 0;
+  uint64_t indexes_used = 0, indexes_refused = 0, indexes_absent = 0;  // of those beside shards
 };
 
 // What any thread can tell, even while the runner is stuck.

@@ -44,6 +44,15 @@ void StoreRequests(const StoreFacts& stores, Families& out) {
   answers.samples.push_back({{}, ToNumber(stores.answers), "_count"});
 }
 
+void StoreIndexes(const StoreFacts& stores, Families& out) {
+  Family& indexes = out.Begin(MetricType::kCounter, "store_index_files_total",
+                              "Indexes looked for beside shards when datasets were indexed, by "
+                              "result; a refused one is of another version, or damaged.");
+  indexes.samples.push_back({{{"result", "used"}}, ToNumber(stores.indexes_used)});
+  indexes.samples.push_back({{{"result", "refused"}}, ToNumber(stores.indexes_refused)});
+  indexes.samples.push_back({{{"result", "absent"}}, ToNumber(stores.indexes_absent)});
+}
+
 void StorePieces(const StoreFacts& stores, Families& out) {
   out.Counter("store_pieces_expected_total", "Pieces of objects that were fetched ahead.",
               ToNumber(stores.expected));
@@ -85,6 +94,9 @@ void StoreCache(const StoreFacts& stores, Families& out) {
               ToNumber(stores.cache_damaged));
   out.Counter("store_cache_removed_total", "Objects removed from the cache folder to make room.",
               ToNumber(stores.cache_removed));
+  out.Counter("store_cache_evicted_total",
+              "Pieces of objects removed from the cache folder for others that are needed sooner.",
+              ToNumber(stores.cache_evicted));
   out.Counter("store_cache_failed_total", "Files that the cache folder could not take at all.",
               ToNumber(stores.cache_failed));
 }
@@ -93,6 +105,7 @@ void StoreCache(const StoreFacts& stores, Families& out) {
 
 void Stores(const StoreFacts& stores, Families& out) {
   StoreRequests(stores, out);
+  StoreIndexes(stores, out);
   StorePieces(stores, out);
   if (stores.has_cache) StoreCache(stores, out);
 }

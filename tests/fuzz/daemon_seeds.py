@@ -135,6 +135,23 @@ def shard_manifest():
     yield "records", b"\1" + header + shards + samples + text[:22]
 
 
+def index_file():
+    """One byte of choices, then an index as in server/source/shards/index_file.h."""
+    texts = b"image= label=cls" + b"#key" + b"etag" + b"jpg" + b"npy"
+    header = b"PSTKSIDX" + struct.pack("<II9QIIIIQQ", 1, 1, 8192, 2, 4, 2, 1, 4, 2, 1, 9, 1, 16, 4, 0, len(texts), 0)
+    kinds = struct.pack("<IIQQQQQ", 1, 0, 0, 0, 0, 0, 3) + struct.pack("<IIQQQQQ", 0, 1, 0, 0, 0, 0, 3)
+    samples = struct.pack("<QiI", 0, 3, 0) + struct.pack("<QiI", 2, 0, 0)
+    members = b"".join(struct.pack("<III", 2 * n + 1, (100, 138)[n % 2], n % 2 + (128 << 12) * (n % 2)) for n in range(4))
+    array = struct.pack("<II8I", 1, 1, 10, *[0] * 7)
+    numbers = struct.pack("<4I", 0, 1, 0, 1)
+    yield "tar", b"\1" + header + struct.pack("<I", 4) + kinds + samples + members + array + numbers + texts
+    texts = b"image=image/encoded no label" + b"etag" + b"image/encoded"
+    header = b"PSTKSIDX" + struct.pack("<II9QIIIIQQ", 1, 2, 232, 2, 0, 1, 0, 0, 2, 0, 9, 1, 28, 0, 0, len(texts), 0)
+    kinds = struct.pack("<IIQQQQQ", 1, 0, 0, 2, 1, 1, 13)
+    samples = struct.pack("<QiI", 0, 0, 100) + struct.pack("<QiI", 116, 0, 100)
+    yield "records", b"\2" + header + struct.pack("<I", 4) + kinds + samples + texts
+
+
 def quarantine():
     """One byte of choices, then the file without its checksum."""
     head = b"penstock-quarantine 3\ndataset 0123456789abcdef\nversion 3\n"
@@ -175,6 +192,6 @@ def store_answer():
 
 
 SEEDS = {"config": config, "control_page": control_page, "handshake": handshake, "manifest": manifest,
-         "quarantine": quarantine, "session_request": session_request, "shard_manifest": shard_manifest,
+         "quarantine": quarantine, "session_request": session_request, "shard_manifest": shard_manifest, "index_file": index_file,
          "store_answer": store_answer,
          "worker_channel": worker_channel, "worker_requests": worker_requests}

@@ -48,12 +48,13 @@ absl::StatusOr<int> RunFetch(AdminClient& daemon, const Call& call, Progress::St
   request.set_store_environment(base::StoreEnvironmentFor(call.dataset));
   request.set_store_variables(base::StoreVariableMarksFor(call.dataset));
   const auto fetched = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
-    if (update.done()) return;
+    if (update.done()) return true;
     if (!shown || (update.samples_to_fetch() > 0 && shown->expected() == 0))
       shown.emplace(style, update.samples_to_fetch(), clock.Now());
     const uint64_t files =
         update.samples_to_fetch() > 0 ? update.samples_fetched() : update.files_seen();
     progress << shown->Update(files, clock.Now()) << std::flush;
+    return true;
   });
   if (shown) progress << shown->End() << std::flush;
   PENSTOCK_RETURN_IF_ERROR(fetched.status());

@@ -26,7 +26,7 @@ _penstockctl() {
       continue
     fi
     case $word in
-      --address | --tls | --all | --output | -o | --color | --config | --deadline | --set | --seconds | --for | --timeout) wants=$word ;;
+      --address | --tls | --all | --to | --output | -o | --color | --config | --deadline | --set | --seconds | --for | --timeout) wants=$word ;;
       -*) ;;
       *) words+=("$word") ;;
     esac
@@ -39,7 +39,7 @@ _penstockctl() {
       if [[ ${words[*]} == trace ]]; then _penstockctl_files; else _penstockctl_of 'table json yaml'; fi
       return
       ;;
-    --address | --config | --tls) _penstockctl_files; return ;;
+    --address | --config | --tls | --to) _penstockctl_files; return ;;
     --for) _penstockctl_of 'ready'; return ;;
     --color) _penstockctl_of 'auto always never'; return ;;
     *) return ;;
@@ -54,6 +54,7 @@ _penstockctl() {
       'wait') options+=' --for --timeout' ;;
       'check') options+=' --config' ;;
       'top') options+=' --all' ;;
+      'index') options+=' --export --to' ;;
       'drain') options+=' --deadline --cancel' ;;
       'workers') options+=' --set --watch -w' ;;
       'trace') options+=' --seconds' ;;

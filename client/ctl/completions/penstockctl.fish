@@ -8,7 +8,7 @@ function __penstockctl_words
             continue
         end
         switch $token
-            case --address --tls --all --output -o --color --config --deadline --set --seconds --for --timeout
+            case --address --tls --all --to --output -o --color --config --deadline --set --seconds --for --timeout
                 set wants yes
             case '-*'
             case '*'
@@ -46,6 +46,8 @@ complete -c penstockctl -n '__penstockctl_at datasets' -s w -l watch -d 'print i
 complete -c penstockctl -n '__penstockctl_at quarantine list' -s w -l watch -d 'print it again whenever it changes'
 complete -c penstockctl -n '__penstockctl_at wait' -l for -x -a 'ready' -d 'what is waited for'
 complete -c penstockctl -n '__penstockctl_at wait' -l timeout -x -d 'how long, default 30s'
+complete -c penstockctl -n '__penstockctl_at index' -l export -d 'write an index beside each shard'
+complete -c penstockctl -n '__penstockctl_at index' -l to -r -F -d 'folder for the indexes'
 complete -c penstockctl -s h -l help -d 'show the help'
 complete -c penstockctl -l version -d 'show the version'
 complete -c penstockctl -n '__penstockctl_at ""' -a status -d 'state of the daemon, its pool and its feeds'

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/app/catalog/export_indexes.h"
 #include "server/app/catalog/fetch_dataset.h"
 
 namespace penstock::app {
@@ -12,6 +13,11 @@ absl::Status Ending() { return absl::UnavailableError("the daemon is ending"); }
 // The queue in which datasets with this name are opened.
 std::string DeskOf(const NamedDataset& dataset) {
   return absl::StrCat("open ", dataset.name, "\n", dataset.path);
+}
+
+// The queue in which their indexes are exported.
+std::string ExportDeskOf(const NamedDataset& dataset) {
+  return absl::StrCat("export ", DeskOf(dataset));
 }
 
 // The queue in which they are fetched.
@@ -47,7 +53,8 @@ Catalog::Catalog(const Options& options)
     : any_path_(options.any_path),
       access_(std::make_shared<source::StateAccess>()),
       open_(options.max_datasets),
-      loader_(ToOpeningOptions(options, access_), options.in_slots, options.kept_rows, open_),
+      opening_(ToOpeningOptions(options, access_)),
+      loader_(opening_, options.in_slots, options.kept_rows, open_),
       callers_(options.asked_again_within),
       desks_(options.desks) {
   SetOffer(options.offer);
@@ -108,10 +115,32 @@ void Catalog::Open(const std::string& dataset, const Opener& opener,
   if (!taken.ok()) done(taken);
 }
 
+void Catalog::OpenForSession(const std::string& dataset, const Opener& opener,
+                             const rpc::Callback<State>& done, Cancelled cancelled) {
+  const absl::StatusOr<NamedDataset> located = offered()->Locate(dataset, &opener);
+  if (!located.ok()) return done(located.status());
+  State known = described_.Find(DeskOf(*located), opener.uid, base::Now());
+  if (known != nullptr && !stopping()) return done(std::move(known));
+  Open(dataset, opener, done, std::move(cancelled));
+}
+
+void Catalog::OpenToDescribe(const std::string& dataset, const Opener& opener,
+                             const rpc::Callback<State>& done, Cancelled cancelled) {
+  const absl::StatusOr<NamedDataset> located = offered()->Locate(dataset, &opener);
+  if (!located.ok()) return done(located.status());
+  const auto describe = [this, desk = DeskOf(*located), user = opener.uid,
+                         done](absl::StatusOr<State> state) {
+    if (state.ok()) described_.Note(desk, user, *state, base::Now());
+    done(std::move(state));
+  };
+  Open(dataset, opener, describe, std::move(cancelled));
+}
+
 void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Cancelled cancelled,
                     const rpc::Callback<rpc::IndexProgress>& progress) {
   const absl::StatusOr<NamedDataset> located = offered()->Locate(request.dataset, &opener);
   if (!located.ok()) return progress(located.status());
+  if (request.export_indexes) return Export(*located, opener.uid, cancelled, progress);
   // Unlike an opening, a fetch is of no use to others once its caller has gone.
   const Cancelled fetch_cancelled = request.fetch ? cancelled : nullptr;
   const SharedCaller caller = Join(*located, std::move(cancelled));
@@ -125,6 +154,34 @@ void Catalog::Index(const rpc::IndexRequest& request, const Opener& opener, Canc
     Fetch(*loaded, named, user, fetch_cancelled, progress);
   };
   const absl::Status taken = desks_.Do(DeskOf(*located), opener.uid, index);
+  if (!taken.ok()) progress(taken);
+}
+
+// Takes as long as reading the shards does, and the caller who gets the indexes.
+void Catalog::Export(const NamedDataset& named, uid_t user, const Cancelled& cancelled,
+                     const rpc::Callback<rpc::IndexProgress>& progress) {
+  const auto export_all = [this, named, cancelled, progress] {
+    std::atomic<uint64_t> samples{0};
+    const auto watch = [&](uint64_t found) {
+      progress(rpc::IndexProgress{.files_seen = found});
+      return !stopping() && !cancelled();
+    };
+    const auto take = [&](source::ExportedIndex index, size_t shards) -> absl::Status {
+      if (stopping() || cancelled()) return absl::CancelledError("the call was cancelled");
+      samples += index.samples;
+      progress(rpc::IndexProgress{.files_seen = samples.load(),
+                                  .exported = rpc::ExportedShard{.shard = index.shard,
+                                                                 .samples = index.samples,
+                                                                 .index = std::move(index.file)},
+                                  .shards = shards});
+      return absl::OkStatus();
+    };
+    const absl::StatusOr<size_t> all = ExportIndexes(named, opening_, watch, take);
+    if (!all.ok()) return progress(all.status());
+    progress(rpc::IndexProgress{
+        .files_seen = samples.load(), .done = true, .samples = samples.load(), .shards = *all});
+  };
+  const absl::Status taken = desks_.Do(ExportDeskOf(named), user, export_all);
   if (!taken.ok()) progress(taken);
 }
 

@@ -17,6 +17,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "server/app/catalog/dataset_loader.h"
+#include "server/app/catalog/described_lately.h"
 #include "server/app/catalog/desks.h"
 #include "server/app/catalog/offered_datasets.h"
 #include "server/app/catalog/open_datasets.h"
@@ -66,7 +67,16 @@ class Catalog {
   // nor another one at the same desk, is cancelled, and its indexers end. **Errors**: Cancelled.
   void Open(const std::string& dataset, const Opener& opener, const rpc::Callback<State>& done,
             Cancelled cancelled = NeverCancelled);
-  // As Open, with progress. To fetch is another job, for which no opening waits.
+  // As Open, for a session. A dataset of a store that was described to this user a moment ago is
+  // not looked for again: the session then gets what was described.
+  void OpenForSession(const std::string& dataset, const Opener& opener,
+                      const rpc::Callback<State>& done, Cancelled cancelled = NeverCancelled);
+  // As Open, to describe it.
+  void OpenToDescribe(const std::string& dataset, const Opener& opener,
+                      const rpc::Callback<State>& done, Cancelled cancelled = NeverCancelled);
+  // As Open, with progress. To fetch is another job, for which no opening waits; so is to export
+  // indexes, which opens nothing. An index that is exported is given to `progress` by several
+  // threads, which wait until it was taken.
   void Index(const rpc::IndexRequest& request, const Opener& opener, Cancelled cancelled,
              const rpc::Callback<rpc::IndexProgress>& progress);
   // Runs a job that reads the dataset's files, on a thread that may block. The job gets an error if
@@ -103,6 +113,8 @@ class Catalog {
                                              const std::function<void(uint64_t)>& seen) const;
   void Fetch(const DatasetLoader::Loaded& loaded, const NamedDataset& named, uid_t user,
              const Cancelled& cancelled, const rpc::Callback<rpc::IndexProgress>& progress);
+  void Export(const NamedDataset& named, uid_t user, const Cancelled& cancelled,
+              const rpc::Callback<rpc::IndexProgress>& progress);
   bool stopping() const { return stopping_.load(); }
   std::shared_ptr<const OfferedDatasets> offered() const;
 
@@ -113,7 +125,9 @@ class Catalog {
   std::shared_ptr<const OfferedDatasets> offered_ PENSTOCK_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_ = false;
   OpenDatasets open_;
+  const OpeningOptions opening_;
   const DatasetLoader loader_;
+  DescribedLately described_;
   WaitingCallers callers_;
   Desks desks_;  // declared last, because their jobs use all members above
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/telemetry/log.h"
+#include "server/app/catalog/asked_once.h"
 #include "server/app/catalog/open_mixture.h"
 #include "server/source/files/parallel_for.h"
 
@@ -26,13 +27,17 @@ absl::StatusOr<DatasetLoader::Loaded> DatasetLoader::Load(const NamedDataset& na
                                                           const OfferedDatasets& offered,
                                                           base::TimePoint asked,
                                                           const Seen& seen) const {
-  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, options_));
+  std::optional<AskedOnce> stores;
+  OpeningOptions options = options_;
+  if (options_.remote != nullptr) options.remote = &stores.emplace(*options_.remote);
+  PENSTOCK_ASSIGN_OR_RETURN(const NamedDataset dataset, Recognise(named, options));
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<DatasetIdentity> identity,
-                            QuickIdentity(dataset, options_));
+                            QuickIdentity(dataset, options));
   State known = identity ? open_.FindUnchanged(dataset, *identity) : FindExamined(dataset, asked);
   if (known != nullptr) return Loaded{.state = std::move(known), .from_cache = true, .warning = ""};
   const base::TimePoint begun = base::Now();
-  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened, OpenFiles(dataset, offered, asked, seen));
+  PENSTOCK_ASSIGN_OR_RETURN(OpenedDataset opened,
+                            OpenFiles(dataset, options, offered, asked, seen));
   LogOpened(dataset.name, opened);
   Loaded loaded{.state = nullptr,
                 .from_cache = opened.from_cache,
@@ -45,11 +50,12 @@ absl::StatusOr<DatasetLoader::Loaded> DatasetLoader::Load(const NamedDataset& na
 }
 
 absl::StatusOr<OpenedDataset> DatasetLoader::OpenFiles(const NamedDataset& dataset,
+                                                       const OpeningOptions& options,
                                                        const OfferedDatasets& offered,
                                                        base::TimePoint asked,
                                                        const Seen& seen) const {
   if (dataset.mixture) return OpenParts(dataset, offered, asked, seen);
-  return OpenDataset(dataset, options_, seen);
+  return OpenDataset(dataset, options, seen);
 }
 
 // The parts are open under their own names too, as long as anyone uses them there.

@@ -50,6 +50,7 @@ class DatasetLoader {
 
  private:
   absl::StatusOr<OpenedDataset> OpenFiles(const NamedDataset& dataset,
+                                          const OpeningOptions& options,
                                           const OfferedDatasets& offered, base::TimePoint asked,
                                           const Seen& seen) const;
   absl::StatusOr<OpenedDataset> OpenParts(const NamedDataset& dataset,

@@ -135,16 +135,6 @@ size_t IndexThreads(const source::ShardsSpec& spec, const OpeningOptions& option
   return is_remote ? std::max(threads, kRemoteIndexThreads) : threads;
 }
 
-source::ShardOptions ToShardOptions(const NamedDataset& dataset, const OpeningOptions& options) {
-  const source::ShardsSpec& spec = dataset.tar ? *dataset.tar : *dataset.tfrecord;
-  return {.spec = spec,
-          .roots = options.roots,
-          .state_dir = options.state_dir,
-          .access = options.access,
-          .threads = IndexThreads(spec, options),
-          .remote = options.remote};
-}
-
 absl::StatusOr<OpenedDataset> OpenShards(const NamedDataset& dataset, const OpeningOptions& options,
                                          const std::function<bool(uint64_t)>& seen) {
   source::ShardOptions shards = ToShardOptions(dataset, options);
@@ -191,6 +181,16 @@ DatasetIdentity MakeIdentity(const std::string& words, const source::FilesStamp&
 }
 
 }  // namespace
+
+source::ShardOptions ToShardOptions(const NamedDataset& dataset, const OpeningOptions& options) {
+  const source::ShardsSpec& spec = dataset.tar ? *dataset.tar : *dataset.tfrecord;
+  return {.spec = spec,
+          .roots = options.roots,
+          .state_dir = options.state_dir,
+          .access = options.access,
+          .threads = IndexThreads(spec, options),
+          .remote = options.remote};
+}
 
 std::string PathOf(const source::ShardsSpec& spec) {
   return absl::StrCat(absl::StrJoin(spec.shards, ", "),

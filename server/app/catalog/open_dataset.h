@@ -89,6 +89,9 @@ struct OpeningOptions {
   source::RemoteFiles* remote = nullptr;        // finds URLs; null: they are refused
 };
 
+// How its shards are opened. **Requires**: it is a tar or TFRecord dataset.
+source::ShardOptions ToShardOptions(const NamedDataset& dataset, const OpeningOptions& options);
+
 // Determines the kind of dataset at a path; keeps what is already known. **Errors**: those of
 // ResolveUnderRoots and FindIdxPair.
 absl::StatusOr<NamedDataset> Recognise(NamedDataset dataset, const OpeningOptions& options);

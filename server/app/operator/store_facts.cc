@@ -34,7 +34,14 @@ status::StoreFacts ToStoreFacts(const store::StoreCounts& counts) {
                               .cache_refused = counts.cache.no_room,
                               .cache_damaged = counts.cache.damaged,
                               .cache_removed = counts.cache.removed,
-                              .cache_failed = counts.no_mirrors};
+                              .cache_failed = counts.no_mirrors,
+                              .cache_evicted = counts.cache.evicted};
+  const auto indexes = [&counts](source::IndexFileUse use) {
+    return counts.index_files[static_cast<size_t>(use)];
+  };
+  facts.indexes_used = indexes(source::IndexFileUse::kUsed);
+  facts.indexes_refused = indexes(source::IndexFileUse::kRefused);
+  facts.indexes_absent = indexes(source::IndexFileUse::kAbsent);
   for (size_t i = 0; i < store::AnswerTimes::kSeconds.size(); ++i)
     facts.answers_within.emplace_back(store::AnswerTimes::kSeconds[i],
                                       counts.transfers.times.at_most[i]);

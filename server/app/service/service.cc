@@ -98,7 +98,7 @@ void Service::OpenSession(const rpc::Permit& permit, session::Request request,
     with_dataset.dataset = *std::move(state);
     OpenOn(std::move(with_dataset), permit, done);
   };
-  catalog_.Open(dataset, ToOpener(*peer), opened, cancelled);
+  catalog_.OpenForSession(dataset, ToOpener(*peer), opened, cancelled);
 }
 
 // The peer may have left while the catalogue was busy. A peer that is present when the engine is

@@ -21,7 +21,7 @@ void Service::DigestDataset(const rpc::Permit& permit, const rpc::DescribeQuery&
 
 void Service::Describe(const Opener& opener, const rpc::DescribeQuery& query,
                        const rpc::Callback<rpc::DatasetDescription>& done) {
-  catalog_.Open(
+  catalog_.OpenToDescribe(
       query.dataset, opener,
       [this, query, user = opener.uid, done](const absl::StatusOr<Catalog::State>& state) {
         if (!state.ok()) return done(state.status());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/posix/failpoint.h"
 #include "server/indexer/wire/annotations.h"
+#include "server/indexer/wire/checks.h"
 #include "server/indexer/wire/cifar.h"
 #include "server/indexer/wire/lists.h"
 #include "server/indexer/wire/results.h"
@@ -119,6 +120,8 @@ absl::Status Questions::AnswerOne(posix::Message message) {
       return PutResult(
           answer, parsers_->ReadNotes(file, 0, static_cast<source::NoteFormat>(asked.ask.format)),
           PutAnnotations);
+    case Task::kIndexFile:
+      return AnswerIndexFile(asked, answer);
     case Task::kMore:
     case Task::kUnpack:
     case Task::kBytes:
@@ -198,6 +201,18 @@ absl::Status Questions::AnswerIdx(const Asked& asked, Answer& answer) {
   return PutResult(answer, content, [&](Answer& into, const source::IdxContent& idx) {
     return PutIdx(into, {.header = idx.header, .packed = unpacked_ != nullptr});
   });
+}
+
+// What the file lists is checked here, too: whoever wrote it is to blame, and not this process.
+absl::Status Questions::AnswerIndexFile(const Asked& asked, Answer& answer) {
+  const source::IndexTopic topic = {.kind = static_cast<source::IndexedKind>(asked.ask.format),
+                                    .roles = asked.texts[2],
+                                    .shard_bytes = asked.ask.second_bytes};
+  absl::StatusOr<source::ScannedShard> read = CheckNames(
+      parsers_->ReadIndex(File(asked), topic, {.version = asked.texts[3], .path = asked.texts[1]}));
+  if (read.ok() && !CheckIndexed(*read, topic).ok())
+    read = absl::DataLossError("it lists what a shard of this size cannot hold");
+  return PutResult(answer, read, PutScanned);
 }
 
 absl::Status Questions::AnswerUnpack(const Asked& asked, Answer& answer) {

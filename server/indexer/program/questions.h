@@ -38,6 +38,7 @@ class Questions {
   absl::Status AnswerCoco(const Asked& asked, Answer& answer);
   absl::Status AnswerMegatron(const Asked& asked, Answer& answer);
   absl::Status AnswerIdx(const Asked& asked, Answer& answer);
+  absl::Status AnswerIndexFile(const Asked& asked, Answer& answer);
   absl::Status AnswerUnpack(const Asked& asked, Answer& answer);
   source::ForeignFile File(const Asked& asked) const;
   source::ForeignFile Second(const Asked& asked) const;

@@ -114,6 +114,11 @@ absl::Status CheckRecords(const ScannedShard& scanned, uint64_t file_bytes) {
   return at == file_bytes ? absl::OkStatus() : Lie("records that end before their file");
 }
 
+absl::Status CheckIndexed(const ScannedShard& scanned, const source::IndexTopic& topic) {
+  return topic.kind == source::IndexedKind::kTar ? CheckTar(scanned, topic.shard_bytes)
+                                                 : CheckRecords(scanned, topic.shard_bytes);
+}
+
 absl::Status CheckNpy(const source::NpyHeader& header) {
   if (!base::IsKnown(header.type) || header.shape.empty() ||
       header.header_bytes > source::kLongestNpyHeader)

@@ -14,6 +14,7 @@ namespace penstock::indexer {
 // **Errors** of all: Lie, with what is impossible.
 absl::Status CheckTar(const source::ScannedShard& scanned, uint64_t file_bytes);
 absl::Status CheckRecords(const source::ScannedShard& scanned, uint64_t file_bytes);
+absl::Status CheckIndexed(const source::ScannedShard& scanned, const source::IndexTopic& topic);
 absl::Status CheckNpy(const source::NpyHeader& header);
 // `asked`: the format that was asked for, or kAuto.
 absl::Status CheckTokens(const source::FoundTokens& found, source::TokenFormat asked,

@@ -61,17 +61,18 @@ enum class Task : uint32_t {
   kCoco = 12,
   kNotes = 13,
   kBytes = 14,  // not a question: the bytes that kWants asked for, after the Ask
+  kIndexFile = 15,
 };
 
 // Texts: the path; the path of the second file; the image's name, or the specification of a list or
-// of COCO's annotations; the label's name.
+// of COCO's annotations, or the roles of an index file; the label's name, or a shard's version.
 inline constexpr size_t kTexts = 4;
 
 struct Ask {
   Task task = Task::kMore;
   uint32_t format = 0, type = 0,
-           role = 0;                     // TokenFormat, NamesFormat or NoteFormat; DType; IdxRole
-  uint64_t number = 0;                   // of the question, from 1
+           role = 0;    // TokenFormat, NamesFormat, NoteFormat or IndexedKind; DType; IdxRole
+  uint64_t number = 0;  // of the question, from 1
   uint64_t bytes = 0, second_bytes = 0;  // sizes of the files
   // kTarKey: two places in the shard. kUnpack: `offset` is the number of bytes.
   uint64_t from = 0, offset = 0;

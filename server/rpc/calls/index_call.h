@@ -1,5 +1,5 @@
 // One IndexDataset call: a stream of progress with one message in flight. A slow reader gets only
-// the newest state.
+// the newest state, but each index that is exported.
 // **Thread safety**: any thread.
 #pragma once
 
@@ -23,7 +23,9 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
   // Owned by gRPC until OnDone, and by the controller's callbacks until the last one was called.
   static std::shared_ptr<IndexCall> Make(Calls& calls, AuditedCall audited);
 
-  // The last one has done = true or is an error; later ones are ignored.
+  // The last one has done = true or is an error; later ones are ignored. If an index is waiting to
+  // be sent, one with another index, and the last one, wait for it; the call is cancelled if that
+  // takes a minute.
   void Progress(const absl::StatusOr<IndexProgress>& progress);
   bool cancelled() const { return cancelled_.load(); }
 
@@ -36,6 +38,7 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
 
  private:
   IndexCall(Calls& calls, AuditedCall audited) : under_way_(calls), audited_(std::move(audited)) {}
+  void AwaitRoom() PENSTOCK_REQUIRES(mutex_);
   // Starts the next write, or ends the call, if due. **Requires**: the lock is not held.
   void GoOn();
 
@@ -46,6 +49,7 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
   bool writing_ PENSTOCK_GUARDED_BY(mutex_) = false;
   bool finished_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::optional<v1::IndexDatasetResponse> next_ PENSTOCK_GUARDED_BY(mutex_);
+  base::CondVar room_;  // there is no next one
   std::optional<absl::Status> end_ PENSTOCK_GUARDED_BY(mutex_);
   v1::IndexDatasetResponse in_flight_;  // owned by gRPC while writing_
   std::shared_ptr<IndexCall> self_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,13 @@ struct FetchOutcome {
   bool is_kept = false;  // false: there is no cache, or no room in it
 };
 
+// DATA.tar has its index in DATA.tar.idx (../shards/index_file.h).
+inline constexpr char kIndexFileSuffix[] = ".idx";
+
+// What came of looking for the index of a shard beside it.
+enum class IndexFileUse { kUsed, kRefused, kAbsent };
+inline constexpr size_t kIndexFileUses = 3;
+
 // One file, in the version that it had when it was found. Another version is never read: then Read
 // and ReadPiece fail with DataLoss.
 // **Thread safety**: any thread. Reading waits for the network.
@@ -61,6 +69,19 @@ class RemoteFile : public ByteSource {
   virtual absl::StatusOr<FetchOutcome> Fetch(const RemotePiece&) const { return FetchOutcome{}; }
   // Says when the piece will be needed next. Never waits.
   virtual void NoteUse(const RemotePiece&, uint64_t /*next*/) const {}
+
+  // What tells its version from others, by ToVersionName; empty: nothing is known.
+  virtual std::string version() const { return ""; }
+  // All of the file in the same store whose name is this one's with `suffix` behind it, by one
+  // request; nullopt: there is none, or nobody may read it. `take` is told how many more bytes are
+  // about to be held; an error of it ends the read. **Errors**: as Read, and those of `take`.
+  using TakeMemory = std::function<absl::Status(uint64_t more)>;
+  virtual absl::StatusOr<std::optional<std::string>> ReadBeside(absl::string_view /*suffix*/,
+                                                                const TakeMemory&) const {
+    return std::nullopt;
+  }
+  // Counts what came of an index file. Never waits.
+  virtual void NoteIndexFile(IndexFileUse) const {}
 };
 
 // What a listing of a folder tells of a file or a folder in it.
@@ -110,6 +131,10 @@ class RemoteFiles {
 // What a read of a file says that was there when it was found: if it is gone, that is as permanent
 // as if it had changed. Other errors stay.
 absl::Status ToReadStatus(absl::Status read);
+
+// What tells a version from others: the ETag without its quotes; of a server that gives none,
+// Last-Modified. Empty: there is neither.
+std::string ToVersionName(absl::string_view etag, absl::string_view modified);
 
 // Whether the text is the URL of a file or folder in a store: s3://, gs://, https:// or http://.
 bool IsRemotePath(absl::string_view text);

@@ -15,6 +15,7 @@
 #include "server/source/files/gunzip.h"
 #include "server/source/files/read_exactly.h"
 #include "server/source/lists/list_scan.h"
+#include "server/source/shards/index_file.h"
 #include "server/source/tar/tar_scan.h"
 #include "server/source/tfrecord/tfrecord_scan.h"
 
@@ -97,6 +98,12 @@ class Direct final : public Parsers {
   absl::StatusOr<ScannedShard> ScanRecords(const ForeignFile& file, const RecordRoles& roles,
                                            const ScanWatch& watch) override {
     return ScanRecordFile(file, roles, watch);
+  }
+  absl::StatusOr<ScannedShard> ReadIndex(const ForeignFile& index, const IndexTopic& topic,
+                                         const IndexedShard& shard) override {
+    return ScanText(index, [&](absl::string_view text) {
+      return ReadIndexFile(std::as_bytes(std::span(text)), topic, shard);
+    });
   }
   absl::StatusOr<NpyHeader> ReadNpy(const ForeignFile& file) override {
     PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::byte> begin,

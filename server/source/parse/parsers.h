@@ -33,6 +33,7 @@
 #include "server/source/files/remote_file.h"
 #include "server/source/lists/list_spec.h"
 #include "server/source/lists/scanned_list.h"
+#include "server/source/shards/index_file.h"
 #include "server/source/shards/shard_manifest_builder.h"
 #include "server/source/tfrecord/record_roles.h"
 
@@ -122,6 +123,10 @@ class Parsers {
   virtual absl::StatusOr<ScannedShard> ScanRecords(const ForeignFile& file,
                                                    const RecordRoles& roles,
                                                    const ScanWatch& watch) = 0;
+  // What a scan of the shard would find, from the index file beside it; the caller adds the file's
+  // state. **Errors**: those of ReadIndexFile; DataLoss if such a shard cannot hold what it lists.
+  virtual absl::StatusOr<ScannedShard> ReadIndex(const ForeignFile& index, const IndexTopic& topic,
+                                                 const IndexedShard& shard) = 0;
   // **Errors** of all below: InvalidArgument names the problem, its place and what was expected.
   virtual absl::StatusOr<NpyHeader> ReadNpy(const ForeignFile& file) = 0;
   // `format`: kAuto recognises it; not kMegatron.

@@ -23,32 +23,13 @@ std::string WarningOf(const std::vector<ScannedShard>& shards) {
   return count < 2 ? first : absl::StrCat(first, " (and so with ", count - 1, " more)");
 }
 
-absl::StatusOr<ScannedShard> ScanOne(const TreeFile& shard, const ScanShard& scan,
-                                     const ScanWatch& watch) {
-  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd file, shard.Open());
-  PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard.StateOf(file));
-  WaitForTick(state.ctime_ns);
-  PENSTOCK_ASSIGN_OR_RETURN(state, shard.StateOf(file));
-  const std::unique_ptr<RemotePass> pass =
-      shard.remote != nullptr ? shard.remote->BeginPass() : nullptr;
-  ForeignFile opened = {
-      .fd = file, .path = shard.path(), .bytes = state.bytes, .remote = shard.remote.get()};
-  ScanWatch watching = watch;
-  if (pass != nullptr) {
-    opened.remote = pass.get();
-    watching.piece = [&](const RemotePiece& piece) { pass->Note(piece); };
-  }
-  PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, scan(opened, shard, watching));
-  PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard.StateOf(file));
-  if (after != state)
-    return absl::AbortedError(absl::StrCat(
-        "'", opened.path, "' changed while it was indexed; index it again when it is complete"));
-  scanned.state = state;
-  return scanned;
+std::string Join(const std::string& first, const std::string& second) {
+  if (first.empty() || second.empty()) return first + second;
+  return absl::StrCat(first, "; ", second);
 }
 
 absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t number,
-                                    const ShardOptions& options, const ScanShard& scan) {
+                                    const ShardOptions& options, const ShardIndexer& indexer) {
   ShardsToBuild build = {.identity = number};
   for (const TreeFile& file : files) build.paths.push_back(file.path());
   build.shards.resize(files.size());
@@ -63,15 +44,22 @@ absl::StatusOr<IndexedShards> Build(const std::vector<TreeFile>& files, uint64_t
       if (!options.progress(found.load())) ended = true;
       return !ended.load();
     };
+  PENSTOCK_ASSIGN_OR_RETURN(BesideIndexes beside,
+                            ReadBesideIndexes(files, indexer.beside, parallel_for.watch));
   PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(files.size(), [&](size_t i) {
-    auto scanned = ScanOne(files[i], scan, watch);
+    if (beside.shards[i]) {
+      build.shards[i] = *std::move(beside.shards[i]);
+      found += build.shards[i].samples.size();
+      return absl::OkStatus();
+    }
+    auto scanned = ScanOneShard(files[i], indexer.scan, watch);
     if (!scanned.ok()) return scanned.status();
     build.shards[i] = *std::move(scanned);
     return absl::OkStatus();
   }));
   if (options.progress && !options.progress(found.load()))
     return absl::CancelledError("indexing was cancelled");
-  std::string warning = WarningOf(build.shards);
+  std::string warning = Join(beside.warning, WarningOf(build.shards));
   PENSTOCK_ASSIGN_OR_RETURN(ShardManifest manifest, BuildShardManifest(std::move(build)));
   return IndexedShards{std::move(manifest), false, std::move(warning)};
 }
@@ -96,16 +84,36 @@ absl::StatusOr<std::optional<ShardManifest>> TakeCached(const ShardCache& cache,
   return *std::move(cached);
 }
 
-std::string Join(const std::string& first, const std::string& second) {
-  if (first.empty() || second.empty()) return first + second;
-  return absl::StrCat(first, "; ", second);
-}
-
 }  // namespace
 
+absl::StatusOr<ScannedShard> ScanOneShard(const TreeFile& shard, const ScanShard& scan,
+                                          const ScanWatch& watch) {
+  PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd file, shard.Open());
+  PENSTOCK_ASSIGN_OR_RETURN(FileState state, shard.StateOf(file));
+  WaitForTick(state.ctime_ns);
+  PENSTOCK_ASSIGN_OR_RETURN(state, shard.StateOf(file));
+  const std::unique_ptr<RemotePass> pass =
+      shard.remote != nullptr ? shard.remote->BeginPass() : nullptr;
+  ForeignFile opened = {
+      .fd = file, .path = shard.path(), .bytes = state.bytes, .remote = shard.remote.get()};
+  ScanWatch watching = watch;
+  if (pass != nullptr) {
+    opened.remote = pass.get();
+    watching.piece = [&](const RemotePiece& piece) { pass->Note(piece); };
+  }
+  PENSTOCK_ASSIGN_OR_RETURN(ScannedShard scanned, scan(opened, shard, watching));
+  PENSTOCK_ASSIGN_OR_RETURN(const FileState after, shard.StateOf(file));
+  if (after != state)
+    return absl::AbortedError(absl::StrCat(
+        "'", opened.path, "' changed while it was indexed; index it again when it is complete"));
+  scanned.state = state;
+  return scanned;
+}
+
 absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, uint64_t number,
-                                          const ShardOptions& options, const ScanShard& scan) {
-  if (options.state_dir.empty()) return Build(files, number, options, scan);
+                                          const ShardOptions& options,
+                                          const ShardIndexer& indexer) {
+  if (options.state_dir.empty()) return Build(files, number, options, indexer);
   const ShardCache cache(options.state_dir, number, options.access);
   std::string warning;
   if (options.cache == CacheUse::kUse) {
@@ -113,7 +121,7 @@ absl::StatusOr<IndexedShards> IndexShards(const std::vector<TreeFile>& files, ui
                               TakeCached(cache, files, options, warning));
     if (cached) return IndexedShards{*std::move(cached), true, ""};
   }
-  PENSTOCK_ASSIGN_OR_RETURN(IndexedShards built, Build(files, number, options, scan));
+  PENSTOCK_ASSIGN_OR_RETURN(IndexedShards built, Build(files, number, options, indexer));
   built.warning = Join(warning, built.warning);
   if (const absl::Status stored = cache.Store(built.manifest); !stored.ok())
     built.warning =

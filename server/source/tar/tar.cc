@@ -131,16 +131,24 @@ absl::StatusOr<ScannedShard> ScanBesideIndex(const ForeignFile& file, const Tree
 
 }  // namespace
 
+ShardIndexer MakeTarIndexer(const ShardsSpec& spec, Parsers& parsers) {
+  const TarWanted wanted = {.image = spec.image, .label = spec.label};
+  return {.scan =
+              [wanted, &parsers](const ForeignFile& file, const TreeFile& shard,
+                                 const ScanWatch& watch) {
+                return ScanBesideIndex(file, shard, wanted, watch, parsers);
+              },
+          .beside = {.kind = IndexedKind::kTar,
+                     .roles = ToTarRoles(spec.image, spec.label),
+                     .parsers = &parsers}};
+}
+
 absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options,
                                      const std::shared_ptr<Parsers>& parsers) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, ListFiles(options, kTarSuffix));
-  const TarWanted wanted = {.image = options.spec.image, .label = options.spec.label};
-  PENSTOCK_ASSIGN_OR_RETURN(
-      IndexedShards indexed,
-      IndexShards(files, ShardsNumber(files, options.spec, kTarSuffix), options,
-                  [&](const ForeignFile& file, const TreeFile& shard, const ScanWatch& watch) {
-                    return ScanBesideIndex(file, shard, wanted, watch, *parsers);
-                  }));
+  PENSTOCK_ASSIGN_OR_RETURN(IndexedShards indexed,
+                            IndexShards(files, ShardsNumber(files, options.spec, kTarSuffix),
+                                        options, MakeTarIndexer(options.spec, *parsers)));
   PENSTOCK_RETURN_IF_ERROR(CheckImage(indexed.manifest, options.spec.image));
   auto state =
       std::make_shared<const TarState>(std::move(files), std::move(indexed.manifest), parsers);

@@ -7,6 +7,7 @@
 
 #include "common/base/status.h"
 #include "server/source/parse/parsers.h"
+#include "server/source/shards/shard_index.h"
 #include "server/source/shards/shards.h"
 
 namespace penstock::source {
@@ -20,6 +21,9 @@ inline constexpr char kTarSuffix[] = ".tar";
 // has the requested image.
 absl::StatusOr<OpenedShards> OpenTar(const ShardOptions& options,
                                      const std::shared_ptr<Parsers>& parsers);
+
+// How such shards are indexed. **Requires**: the parsers outlive it.
+ShardIndexer MakeTarIndexer(const ShardsSpec& spec, Parsers& parsers);
 
 // Whether a path stands for tar shards: a file name that contains .tar, a brace pattern, or a
 // folder with .tar files and no sub-folders.

@@ -53,16 +53,23 @@ absl::Status CheckRecordImage(const ShardManifest& manifest, const std::string& 
 
 }  // namespace
 
+ShardIndexer MakeRecordsIndexer(const ShardsSpec& spec, Parsers& parsers) {
+  const RecordRoles roles = RecordRoles::Of(spec.image, spec.label);
+  return {.scan = [roles, &parsers](
+                      const ForeignFile& file, const TreeFile&,
+                      const ScanWatch& watch) { return parsers.ScanRecords(file, roles, watch); },
+          .beside = {.kind = IndexedKind::kRecords,
+                     .roles = ToRecordRoles(spec.image, spec.label),
+                     .parsers = &parsers}};
+}
+
 absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options,
                                          const std::shared_ptr<Parsers>& parsers) {
   PENSTOCK_ASSIGN_OR_RETURN(std::vector<TreeFile> files, ListFiles(options, kRecordsSuffix));
   RecordRoles roles = RecordRoles::Of(options.spec.image, options.spec.label);
-  PENSTOCK_ASSIGN_OR_RETURN(
-      IndexedShards indexed,
-      IndexShards(files, ShardsNumber(files, options.spec, kRecordsSuffix), options,
-                  [&](const ForeignFile& file, const TreeFile&, const ScanWatch& watch) {
-                    return parsers->ScanRecords(file, roles, watch);
-                  }));
+  PENSTOCK_ASSIGN_OR_RETURN(IndexedShards indexed,
+                            IndexShards(files, ShardsNumber(files, options.spec, kRecordsSuffix),
+                                        options, MakeRecordsIndexer(options.spec, *parsers)));
   PENSTOCK_RETURN_IF_ERROR(CheckRecordImage(indexed.manifest, options.spec.image));
   auto state = std::make_shared<const RecordState>(std::move(files), std::move(indexed.manifest),
                                                    std::move(roles));

@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "server/source/parse/parsers.h"
+#include "server/source/shards/shard_index.h"
 #include "server/source/shards/shards.h"
 
 namespace penstock::source {
@@ -18,6 +19,9 @@ inline constexpr char kRecordsSuffix[] = ".tfrecord";
 // sample has the requested image.
 absl::StatusOr<OpenedShards> OpenRecords(const ShardOptions& options,
                                          const std::shared_ptr<Parsers>& parsers);
+
+// How such files are indexed. **Requires**: the parsers outlive it.
+ShardIndexer MakeRecordsIndexer(const ShardsSpec& spec, Parsers& parsers);
 
 // Whether a path stands for such files: a name or pattern that ends in .tfrecord or .tfrecords or
 // looks like train-00003-of-01024, or a folder with .tfrecord files and no sub-folders.

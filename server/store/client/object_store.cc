@@ -131,6 +131,28 @@ absl::Status ObjectStore::Read(const Address& address, const ObjectVersion& vers
   return CheckVersion(answer, version, address);
 }
 
+absl::StatusOr<std::optional<std::string>> ObjectStore::ReadWhole(const Address& address,
+                                                                  const TakeMemory& take) {
+  std::string whole;
+  absl::Status taken;
+  const auto collect = [&](std::span<const std::byte> bytes) {
+    if (taken = take(bytes.size()); !taken.ok()) return false;
+    whole.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return true;
+  };
+  const TransferAnswer answer = Perform(address, Tries::kShort, [&](const StoreAccess& access) {
+    TransferRequest request = ToStatRequest(address, access);
+    request.method = TransferRequest::Method::kGet;
+    request.sink = collect;
+    whole.clear();
+    return request;
+  });
+  PENSTOCK_RETURN_IF_ERROR(taken);
+  if (answer.status.ok() && (answer.code == 404 || answer.code == 403)) return std::nullopt;
+  PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
+  return whole;
+}
+
 void ObjectStore::StartRead(const Address& address, const ObjectVersion& version,
                             const std::vector<ObjectPart>& parts, Done done) {
   uint64_t end = 0;

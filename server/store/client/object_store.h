@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +64,13 @@ class ObjectStore {
   enum class Tries { kShort, kLong };
   absl::Status Read(const Address& address, const ObjectVersion& version, uint64_t offset,
                     std::span<std::byte> into, Tries tries = Tries::kShort);
+
+  // The whole of a small object, by one request; nullopt: it is not there, or we may not read it.
+  // `take` is told how many more bytes are about to be held; an error of it ends the read.
+  // **Errors**: those of ToStatus and of `take`.
+  using TakeMemory = std::function<absl::Status(uint64_t more)>;
+  absl::StatusOr<std::optional<std::string>> ReadWhole(const Address& address,
+                                                       const TakeMemory& take);
 
   // Begins a read that is sent once, and returns. `done` is called once, as in Transfers, with the
   // errors of Read; Unavailable: try again by Read. **Requires**: as Read; address, version and

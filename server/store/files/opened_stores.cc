@@ -50,14 +50,16 @@ Pieces::Options OpenedStores::WithSoon(Pieces::Options options) {
 }
 
 StoreCounts OpenedStores::counts() const {
-  return {.transfers = transfers.counts(),
-          .retries = objects.retries(),
-          .pieces = pieces.counts(),
-          .most_held_bytes = most_held_bytes,
-          .has_cache = cache != nullptr,
-          .cache = cache != nullptr ? cache->counts() : CacheFolder::Counts{},
-          .most_cache_bytes = most_cache_bytes,
-          .no_mirrors = no_mirrors.load()};
+  StoreCounts all = {.transfers = transfers.counts(),
+                     .retries = objects.retries(),
+                     .pieces = pieces.counts(),
+                     .most_held_bytes = most_held_bytes,
+                     .has_cache = cache != nullptr,
+                     .cache = cache != nullptr ? cache->counts() : CacheFolder::Counts{},
+                     .most_cache_bytes = most_cache_bytes,
+                     .no_mirrors = no_mirrors.load()};
+  std::copy(index_files.begin(), index_files.end(), all.index_files.begin());
+  return all;
 }
 
 template <typename Answer, typename Ask, typename Find, typename Note>

@@ -3,6 +3,7 @@
 // **Thread safety**: any thread. **Ownership**: shared by the files.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,7 @@ struct OpenedStores {
   const uint64_t most_held_bytes, most_cache_bytes;
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept
   std::atomic<uint64_t> no_mirrors = 0;      // files that the cache could not take
+  std::array<std::atomic<uint64_t>, source::kIndexFileUses> index_files = {};
   LastKnown known;
   Transfers transfers;
   KeyRings rings;

@@ -68,15 +68,20 @@ absl::StatusOr<std::vector<source::RemoteEntry>> ToEntries(ListPage page, const 
 
 class StoreFiles::File final : public source::RemoteFile {
  public:
+  // `index`: whether the listing has an index beside it; not set: nobody knows.
   File(const std::shared_ptr<OpenedStores>& store, const Address& address,
-       const ObjectVersion& version)
+       const ObjectVersion& version, std::optional<bool> index = std::nullopt)
       : File(store, ToText(address),
              {.inode = HashOf(address, version, store->objects.EndpointOf(address), kStamp),
               .bytes = version.bytes,
               .mtime_ns = version.modified_ns,
               .ctime_ns = version.modified_ns},
              HashOf(address, version, store->objects.EndpointOf(address), kSecond),
-             std::make_shared<const Object>(store->objects, address, version)) {}
+             std::make_shared<const Object>(store->objects, address, version)) {
+    address_ = address;
+    version_ = source::ToVersionName(version.etag, version.modified);
+    has_index_ = index;
+  }
   // `second`: another hash of the version than the state's.
   File(std::shared_ptr<OpenedStores> store, std::string path, const source::FileState& state,
        uint64_t second, std::shared_ptr<const FetchedObject> object)
@@ -128,6 +133,19 @@ class StoreFiles::File final : public source::RemoteFile {
   }
   void NoteUse(const source::RemotePiece& piece, uint64_t next) const override {
     if (mirror_ != nullptr) mirror_->NoteUse(piece.offset, next);
+  }
+
+  std::string version() const override { return version_; }
+  absl::StatusOr<std::optional<std::string>> ReadBeside(absl::string_view suffix,
+                                                        const TakeMemory& take) const override {
+    // What a signed URL lets us read is that one file.
+    if (!address_ || !address_->query.empty() || !has_index_.value_or(true)) return std::nullopt;
+    Address beside = *address_;
+    absl::StrAppend(&beside.key, suffix);
+    return store_->objects.ReadWhole(beside, take);
+  }
+  void NoteIndexFile(source::IndexFileUse use) const override {
+    ++store_->index_files[static_cast<size_t>(use)];
   }
 
   std::unique_ptr<source::RemotePass> BeginPass() const override {
@@ -186,6 +204,9 @@ class StoreFiles::File final : public source::RemoteFile {
   const source::FileState state_;
   const std::shared_ptr<const FetchedObject> object_;
   std::shared_ptr<Mirror> mirror_;  // null: pieces are not kept
+  std::optional<Address> address_;  // not set: it is made of many objects
+  std::string version_;
+  std::optional<bool> has_index_;  // as in the constructor
 };
 
 StoreFiles::StoreFiles(Options options) : options_(std::move(options)) {}
@@ -259,13 +280,20 @@ absl::StatusOr<std::shared_ptr<OpenedStores>> StoreFiles::Opened() {
 
 absl::StatusOr<source::RemoteFiles::Found> StoreFiles::Find(std::span<const std::string> urls) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
-  Found found(urls.size());
+  std::vector<WantedFile> wanted;
+  for (const std::string& url : urls) wanted.push_back({.url = url});
+  return FindAll(store, wanted);
+}
+
+absl::StatusOr<source::RemoteFiles::Found> StoreFiles::FindAll(
+    const std::shared_ptr<OpenedStores>& store, std::span<const WantedFile> wanted) {
+  Found found(wanted.size());
   const source::ParallelFor parallel_for = {.threads =
-                                                std::clamp<size_t>(urls.size(), 1, kAskedAtOnce)};
-  PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(urls.size(), [&](size_t i) -> absl::Status {
-    PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(urls[i]));
+                                                std::clamp<size_t>(wanted.size(), 1, kAskedAtOnce)};
+  PENSTOCK_RETURN_IF_ERROR(parallel_for.ForEach(wanted.size(), [&](size_t i) -> absl::Status {
+    PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseAddress(wanted[i].url));
     PENSTOCK_ASSIGN_OR_RETURN(const ObjectVersion version, store->Look(address));
-    found[i] = std::make_shared<const File>(store, address, version);
+    found[i] = std::make_shared<const File>(store, address, version, wanted[i].has_index);
     return absl::OkStatus();
   }));
   return found;
@@ -276,14 +304,17 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<std::string> keys, store->Names(address));
-  std::vector<std::string> urls;
+  std::vector<WantedFile> wanted;
   for (const std::string& key : keys) {
     const absl::string_view name = absl::string_view(key).substr(address.key.size());
-    if (name.size() > suffix.size() && absl::EndsWith(name, suffix) && name[0] != '.' &&
-        !absl::StrContains(name, '/'))
-      urls.push_back(absl::StrCat(folder, name));
+    if (name.size() <= suffix.size() || !absl::EndsWith(name, suffix) || name[0] == '.' ||
+        absl::StrContains(name, '/'))
+      continue;
+    const bool has_index =
+        std::binary_search(keys.begin(), keys.end(), absl::StrCat(key, source::kIndexFileSuffix));
+    wanted.push_back({.url = absl::StrCat(folder, name), .has_index = has_index});
   }
-  return Find(urls);
+  return FindAll(store, wanted);
 }
 
 absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {

@@ -55,7 +55,13 @@ class StoreFiles final : public source::RemoteFiles {
 
  private:
   class File;
+  struct WantedFile {
+    std::string url = {};
+    std::optional<bool> has_index = {};  // whether an index lies beside it; not set: unknown
+  };
 
+  static absl::StatusOr<Found> FindAll(const std::shared_ptr<OpenedStores>& store,
+                                       std::span<const WantedFile> wanted);
   absl::StatusOr<std::shared_ptr<OpenedStores>> Opened();
   absl::StatusOr<StoreSettings> Settings();
 

@@ -62,7 +62,9 @@ class CachedIndexTest(FetchTest):
         self.assertLessEqual(read, 1.02 * self.shard_bytes())
         self.assertGreaterEqual(read, 0.98 * self.shard_bytes())
         stores = self.status()["stores"]
-        self.assertEqual(int(stores["read_bytes"]), read)
+        no_index = read - int(stores["read_bytes"])  # the store's words that a shard has none beside it
+        self.assertGreater(no_index, 0)
+        self.assertLess(no_index, 4 * 1000)
         self.assertGreaterEqual(int(stores["cache"]["hits"]), SAMPLES)
         self.assertEqual(int(stores["cache"]["refused"]), 0)
 

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +32,7 @@ class FileInFolder final : public source::RemoteFile {
   std::string path() const override { return url_; }
   source::FileState state() const override { return state_; }
   absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
+    ++reads;
     const posix::Fd file(::open(local_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) return absl::UnavailableError(absl::StrCat("'", url_, "' is not there"));
     struct stat stat {};
@@ -47,6 +50,24 @@ class FileInFolder final : public source::RemoteFile {
     const std::lock_guard lock(mutex_);
     expected_.push_back(piece);
   }
+  std::string version() const override { return absl::StrCat(absl::Hex(source::StampOf(state_))); }
+  absl::StatusOr<std::optional<std::string>> ReadBeside(absl::string_view suffix,
+                                                        const TakeMemory& take) const override {
+    ++beside_reads;
+    std::ifstream file(absl::StrCat(local_, suffix), std::ios::binary);
+    if (!file) return std::nullopt;
+    std::string bytes(std::filesystem::file_size(absl::StrCat(local_, suffix)), '\0');
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    PENSTOCK_RETURN_IF_ERROR(take(bytes.size()));
+    return bytes;
+  }
+  void NoteIndexFile(source::IndexFileUse use) const override {
+    const std::lock_guard lock(mutex_);
+    index_uses.push_back(use);
+  }
+  mutable std::atomic<int> reads = 0, beside_reads = 0;
+  mutable std::vector<source::IndexFileUse> index_uses;
+
   std::vector<source::RemotePiece> pieces() const {
     const std::lock_guard lock(mutex_);
     return pieces_;

@@ -190,23 +190,30 @@ TEST(MetricsTest, StoresAreThereIfTheDaemonReadsAny) {
                             .hedges = 5,
                             .answers_within = {{0.1, 3}, {1, 6}},
                             .answers = 7,
-                            .answer_seconds = 4.5};
+                            .answer_seconds = 4.5,
+                            .indexes_used = 11,
+                            .indexes_refused = 12,
+                            .indexes_absent = 13};
   std::string text = Format(Metrics(facts, nullptr, {}));
   for (const char* const line :
        {"store_requests_total 7\n", "store_requests_under_way 412\n", "store_hedges_total 5\n",
         "store_retries_total{reason=\"slow_down\"} 1\n",
         "store_retries_total{reason=\"answer\"} 4\n", "store_answer_seconds_bucket{le=\"0.1\"} 3\n",
         "store_answer_seconds_bucket{le=\"+Inf\"} 7\n", "store_answer_seconds_sum 4.5\n",
-        "store_answer_seconds_count 7\n"})
+        "store_answer_seconds_count 7\n", "store_index_files_total{result=\"used\"} 11\n",
+        "store_index_files_total{result=\"refused\"} 12\n",
+        "store_index_files_total{result=\"absent\"} 13\n"})
     EXPECT_THAT(text, HasSubstr(absl::StrCat("penstock_", line)));
   EXPECT_THAT(text, Not(HasSubstr("penstock_store_cache_")));
 
   facts.stores->has_cache = true;
   facts.stores->cache_found = 9;
   facts.stores->cache_failed = 2;
+  facts.stores->cache_evicted = 3;
   text = Format(Metrics(facts, nullptr, {}));
   EXPECT_THAT(text, HasSubstr("penstock_store_cache_hits_total 9\n"));
   EXPECT_THAT(text, HasSubstr("penstock_store_cache_failed_total 2\n"));
+  EXPECT_THAT(text, HasSubstr("penstock_store_cache_evicted_total 3\n"));
 }
 
 TEST(MetricsTest, SessionsStandUnderTheirDeliveryAndState) {
