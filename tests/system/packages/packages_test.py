@@ -177,7 +177,7 @@ class PackagesTest(unittest.TestCase):
 
     def test_4_an_upgrade_keeps_edits_and_a_running_trainer_loses_no_sample(self):
         before = self.show("MainPID")
-        trainer = self.trainer(MEMBER, pause=0.5)
+        trainer = self.trainer(MEMBER, pause=1.5)
         time.sleep(3)
         self.install(2)
 
