@@ -1,4 +1,8 @@
 """Tests that loops outlast a daemon that dies and returns: while they open, between epochs, and before a slow batch."""
+import os
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -76,6 +80,34 @@ class RestartTest(LoaderFixture):
             next(iter(self.loader(batch_size=10)))
         self.assertLess(time.monotonic() - begun, 10)
         self.daemon.start()
+
+    def test_a_daemon_that_is_not_there_yet_is_waited_for_when_asked(self):
+        self.daemon.kill()
+        starter = threading.Timer(1.0, self.daemon.start)
+        starter.start()
+        self.addCleanup(starter.join)
+
+        self.assertEqual(ids(self.loader(batch_size=10, connect_timeout=60)), list(range(100)))
+
+    def test_a_wait_for_a_daemon_that_does_not_come_ends(self):
+        self.daemon.kill()
+        begun = time.monotonic()
+        with self.assertRaisesRegex(penstock.NotFound, "no daemon at .* yet"):
+            next(iter(self.loader(batch_size=10, connect_timeout=0.7)))
+        self.assertGreaterEqual(time.monotonic() - begun, 0.7)
+        self.daemon.start()
+
+    def test_where_no_program_is_as_in_a_container_the_daemon_is_what_is_missing(self):
+        if os.path.exists("/run/penstock/penstock.sock"):
+            self.skipTest("this machine has a daemon")
+        with tempfile.TemporaryDirectory() as folder:
+            environment = dict(os.environ, PENSTOCK_DAEMON="/none/penstockd", XDG_RUNTIME_DIR=folder)
+            environment.pop("PENSTOCK_ADDRESS", None)
+            ran = subprocess.run([sys.executable, "-c", "import penstock; next(iter(penstock.Loader('photographs')))"],
+                                 env=environment, text=True, capture_output=True, timeout=60)
+
+        self.assertRegex(ran.stderr, "NotFound: no daemon at /run/penstock/penstock.sock yet, and a private one cannot be "
+                                     "started: .*/none/penstockd.*connect_timeout")
 
     def test_what_the_daemon_refuses_is_not_tried_again(self):
         loader = self.loader(batch_size=10, sampler=[1])

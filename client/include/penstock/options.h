@@ -32,6 +32,8 @@ struct ClientOptions {
   // Called every 100 ms by a thread whose call waits for the daemon's answer; returning true
   // cancels that call. For programs that handle signals themselves. Empty: never called.
   std::function<bool()> interrupted = {};
+  // How long Connect waits for a daemon that is not there yet, as while its container is replaced.
+  std::chrono::nanoseconds connect_timeout{0};
 };
 
 // A session's position after the last batch that Next returned. It is the same on every rank that

@@ -27,7 +27,8 @@ def connect(settings):
     """A client. If no daemon answers, starts or joins this user's private one."""
     private = is_path(settings.dataset)
     client = native.Client.connect(address=settings.address, start_private=True, name=program_name(),
-                                   only_private=private and not is_addressed(settings))
+                                   only_private=private and not is_addressed(settings),
+                                   connect_timeout=settings.connect_timeout)
     if client.is_private:
         say_once(f"using {os.environ.get('USER') or 'this user'}'s private daemon on this node, {client.address}; it exits "
                  "10 s after its last session")

@@ -36,6 +36,7 @@ class Settings:
     window: int
     timeout: float  # seconds; 0: no limit
     reconnect: float  # seconds
+    connect_timeout: float  # seconds; 0: a daemon must be there
     address: str
     name: str
     delivery: str
@@ -138,7 +139,7 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
          transform: Any = None, dtype: Optional[str] = None, layout: Optional[str] = None, device="cpu",
          rank: Union[int, ranks.Rank, None] = None, world_size: Optional[int] = None,
          last_batch: Optional[str] = None, prefetch_factor: Optional[int] = None,
-         timeout: Union[int, float, None] = 0, reconnect=60.0, address="", name="", delivery="auto",
+         timeout: Union[int, float, None] = 0, reconnect=60.0, connect_timeout=0, address="", name="", delivery="auto",
          fail_on_bad_sample=False, fields=None, range=None, mix=None, views=None, decode="cpu", gpu_share=None):
     """Checks every loader's common arguments and returns them as Settings. InvalidArgument names the invalid one.
     `usual`: the loader's default dtype and layout."""
@@ -157,6 +158,7 @@ def make(dataset, *, usual=("float32", "NCHW"), batch_size=1, shuffle=False, dro
         remainder=remainder_of(drop_last, last_batch, place.world_size),
         window=_window_of(prefetch_factor, decode),
         timeout=seconds(timeout, "timeout"), reconnect=seconds(reconnect, "reconnect"),
+        connect_timeout=seconds(connect_timeout, "connect_timeout"),
         address=os.fspath(address or ""), name=str(name), delivery=one_of(delivery, DELIVERIES, "delivery"),
         fail_on_bad_sample=bool(fail_on_bad_sample), fields=fields_of(fields), range=range_of(range),
         beside=where.beside, of_images=of_images, mixes=mixes,

@@ -30,7 +30,7 @@ class Loader(LoaderBase):
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, sharding=None, device=None, drop_last=False, timeout=0,
                  prefetch_factor=None, transform=None, dtype=None, layout=None, seed=0, rank=None,
-                 world_size=None, last_batch=None, delivery="auto", address="", name="", reconnect=60.0,
+                 world_size=None, last_batch=None, delivery="auto", address="", name="", reconnect=60.0, connect_timeout=0,
                  fail_on_bad_sample=False, fields=None, sampler=None, range=None, decode="cpu", gpu_share=None):
         self._device = _device(sharding, device)
         self._sharding = sharding
@@ -45,7 +45,7 @@ class Loader(LoaderBase):
             dataset, usual=("float32", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed,
             transform=transform, dtype=None if dtype is None else np.dtype(dtype).name, layout=layout, device=_name_of(self._device), rank=rank,
             world_size=world_size, last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout,
-            reconnect=reconnect, address=address, name=name, delivery=delivery,
+            reconnect=reconnect, connect_timeout=connect_timeout, address=address, name=name, delivery=delivery,
             fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range, decode=decode,
             gpu_share=_settings.given_share(decode, gpu_share, _name_of(self._device))), sampling)
 

@@ -26,7 +26,7 @@ class Loader(LoaderBase):
 
     def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, timeout=0, prefetch_factor=None,
                  transform=None, dtype=None, layout=None, device="cpu", seed=0, rank=None, world_size=None,
-                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, fail_on_bad_sample=False,
+                 last_batch=None, delivery="auto", address="", name="", reconnect=60.0, connect_timeout=0, fail_on_bad_sample=False,
                  fields=None, sampler=None, range=None, mix=None, views=None,
                  decode="cpu", gpu_share=None):
         _take.numpy()
@@ -38,7 +38,7 @@ class Loader(LoaderBase):
         super().__init__(_settings.make(
             dataset, usual=("uint8", "NHWC"), batch_size=batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed, transform=transform,
             dtype=dtype, layout=layout, device=device, rank=rank, world_size=world_size, last_batch=last_batch,
-            prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, address=address, name=name,
+            prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, connect_timeout=connect_timeout, address=address, name=name,
             delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields, range=range, mix=mix, views=views,
             decode=decode, gpu_share=_settings.given_share(decode, gpu_share, device)), sampling)
         if device == "cpu":

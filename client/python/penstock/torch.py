@@ -60,7 +60,7 @@ class DataLoader(Attributes, LoaderBase):
                  multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
                  pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
-                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None, native="auto",
+                 reconnect=60.0, connect_timeout=0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None, native="auto",
                  on_error=None, max_batch_bytes=None, memory_format=None, mix=None, views=None, targets=None, decode="cpu",
                  gpu_share=None):
         _refuse_python_only(key=key, native=None if native == "auto" else native, on_error=on_error, max_batch_bytes=max_batch_bytes)
@@ -76,7 +76,7 @@ class DataLoader(Attributes, LoaderBase):
             seed=_seed(seed, generator), transform=transform,
             dtype=None if dtype is None else str(dtype).removeprefix("torch."), layout=layout,
             device=str(torch.device(device)) if device != "auto" else device, rank=rank, world_size=world_size,
-            last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect,
+            last_batch=last_batch, prefetch_factor=prefetch_factor, timeout=timeout, reconnect=reconnect, connect_timeout=connect_timeout,
             address=address, name=name, delivery=delivery, fail_on_bad_sample=fail_on_bad_sample, fields=fields,
             range=range, mix=mix, views=views, decode=decode, gpu_share=gpu_share), sampling)
         self.collate_fn = collate_fn

@@ -4,6 +4,9 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,6 +20,8 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
+constexpr double kLongestWait = 1e9;  // seconds
+
 // Runs Python's signal handlers. If one raises, the call ends, and the exception is raised on
 // return.
 bool Interrupted() {
@@ -25,10 +30,12 @@ bool Interrupted() {
 }
 
 std::unique_ptr<Client> Connect(const std::string& address, bool start_private, bool only_private,
-                                const std::string& name) {
+                                const std::string& name, double connect_timeout) {
+  const auto wait = std::chrono::milliseconds(
+      static_cast<int64_t>(std::clamp(connect_timeout, 0.0, kLongestWait) * 1000));
   Result<Client> client = [&] {
     const WithoutGil released;
-    return Client::Connect({address, start_private, name, only_private, Interrupted});
+    return Client::Connect({address, start_private, name, only_private, Interrupted, wait});
   }();
   return std::make_unique<Client>(ValueOf(std::move(client)));
 }
@@ -108,7 +115,8 @@ nb::list Extents(Client& client, const std::string& dataset, const std::vector<u
 void BindClient(nb::module_& module) {
   nb::class_<Client>(module, "Client", "A connection to this node's daemon.")
       .def_static("connect", &Connect, nb::arg("address") = "", nb::arg("start_private") = false,
-                  nb::arg("only_private") = false, nb::arg("name") = "")
+                  nb::arg("only_private") = false, nb::arg("name") = "",
+                  nb::arg("connect_timeout") = 0.0)
       .def_prop_ro("address", &Client::address)
       .def_prop_ro("is_private", &Client::is_private)
       .def("open", &Open, nb::arg("options"))

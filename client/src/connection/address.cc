@@ -59,9 +59,10 @@ absl::StatusOr<std::string> TheOne(absl::string_view path, absl::string_view giv
   }
   const absl::Status answer = Knock(std::string(path));
   if (answer.ok()) return std::string(path);
-  return absl::Status(answer.code(),
-                      absl::StrCat("no daemon at ", path, " (", given_by, "): ", answer.message(),
-                                   "; start penstockd there, or give another address"));
+  return absl::Status(
+      answer.code(),
+      absl::StrCat("no daemon at ", path, absl::IsNotFound(answer) ? " yet" : "", " (", given_by,
+                   "): ", answer.message(), "; start penstockd there, or give another address"));
 }
 
 class Search {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -15,6 +16,7 @@ namespace penstock::client {
 namespace {
 
 constexpr base::Duration kStartTimeout = std::chrono::seconds(10);
+constexpr base::Duration kLookAgain = std::chrono::milliseconds(100);
 constexpr base::Duration kNextTry = std::chrono::milliseconds(20);
 
 // "program/version".
@@ -46,18 +48,33 @@ absl::StatusOr<std::shared_ptr<Connector>> Connector::Make(const ClientOptions& 
 }
 
 absl::Status Connector::ConnectFirst(const ClientOptions& options) {
-  const bool only_private = options.only_private && !AddressGiven(options);
-  absl::StatusOr<std::shared_ptr<Connection>> connection =
-      only_private ? absl::NotFoundError("no other daemon was tried")
-                   : ConnectTo(FindDaemon(options.address));
-  if (private_ && NobodyThere(connection.status())) {
-    connection = StartAndConnect(address_);
+  const base::TimePoint deadline = base::Now() + options.connect_timeout;
+  absl::StatusOr<std::shared_ptr<Connection>> connection = TryFirst(options);
+  while (NobodyThere(connection.status()) && base::Now() < deadline) {
+    if (interrupted_ && interrupted_())
+      return absl::CancelledError("interrupted while waiting for the daemon");
+    std::this_thread::sleep_for(std::min<base::Duration>(kLookAgain, deadline - base::Now()));
+    connection = TryFirst(options);
   }
   PENSTOCK_RETURN_IF_ERROR(connection.status());
   private_ = private_ && IsPrivateAddress(address_);
   const base::MutexLock lock(mutex_);
   current_ = *std::move(connection);
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Connection>> Connector::TryFirst(const ClientOptions& options) {
+  const bool only_private = options.only_private && !AddressGiven(options);
+  absl::StatusOr<std::shared_ptr<Connection>> found =
+      only_private ? absl::NotFoundError("no other daemon was tried")
+                   : ConnectTo(FindDaemon(options.address));
+  if (!private_ || !NobodyThere(found.status())) return found;
+  absl::StatusOr<std::shared_ptr<Connection>> started = StartAndConnect(address_);
+  if (only_private || !absl::IsNotFound(started.status())) return started;
+  return absl::NotFoundError(absl::StrCat(
+      "no daemon at ", OurSurroundings().system_directory, "/penstock/penstock.sock yet, and a ",
+      "private one cannot be started: ", started.status().message(),
+      "; start the daemon, or wait for it with connect_timeout"));
 }
 
 absl::StatusOr<std::shared_ptr<Connection>> Connector::ConnectTo(

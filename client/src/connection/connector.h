@@ -31,6 +31,7 @@ class Connector {
   Connector(std::string name, bool start_private, std::function<bool()> interrupted)
       : name_(std::move(name)), interrupted_(std::move(interrupted)), private_(start_private) {}
   absl::Status ConnectFirst(const ClientOptions& options);
+  absl::StatusOr<std::shared_ptr<Connection>> TryFirst(const ClientOptions& options);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectTo(absl::StatusOr<std::string> address);
   absl::StatusOr<std::shared_ptr<Connection>> ConnectAgain();
   // `started` becomes the daemon's address.
