@@ -32,6 +32,11 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<v1::ListDatasetsResponse> ListDatasets() override {
     return Call(&v1::AdminService::Stub::ListDatasets, v1::ListDatasetsRequest());
   }
+  absl::StatusOr<v1::ListDatasetsResponse> LookAtDatasets() override {
+    v1::ListDatasetsRequest request;
+    request.set_look(true);
+    return Call(&v1::AdminService::Stub::ListDatasets, request);
+  }
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) override {
     v1::ListQuarantineRequest request;
     request.set_dataset(dataset);

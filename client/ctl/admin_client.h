@@ -30,6 +30,8 @@ class AdminClient {
   virtual absl::StatusOr<v1::ListSessionsResponse> ListSessions() = 0;
   virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
   virtual absl::StatusOr<v1::ListDatasetsResponse> ListDatasets() = 0;
+  // With what the daemon sees at their places.
+  virtual absl::StatusOr<v1::ListDatasetsResponse> LookAtDatasets() = 0;
   // Merges all pages.
   virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(const std::string& dataset) = 0;
   virtual absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(

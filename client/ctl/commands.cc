@@ -168,7 +168,7 @@ int Check(const Call& call, const Sheet& sheet) {
   if (facts.daemon.ok()) {
     const std::unique_ptr<AdminClient> daemon = AdminClient::Make(
         client::FindDaemonToOperate(facts.daemon->address).value_or(facts.daemon->address));
-    AddAnswers(daemon->GetStatus(), daemon->ListDatasets(), facts);
+    AddAnswers(daemon->GetStatus(), daemon->LookAtDatasets(), facts);
   }
   const std::vector<Finding> findings = GradeFacts(facts);
   sheet.out << (call.output == Output::kJson ? Json(findings)

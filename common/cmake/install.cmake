@@ -60,4 +60,10 @@ install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf deploy/sys
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock COMPONENT programs)
 install(FILES deploy/grafana/penstock.json deploy/grafana/alerts.yml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/grafana COMPONENT programs)
+# The operating guide with the pages that it links, and the runbooks.
+file(GLOB guides RELATIVE ${PROJECT_SOURCE_DIR} deploy/README.md deploy/*/README.md deploy/runbooks/*.md)
+foreach(guide IN LISTS guides)
+  cmake_path(GET guide PARENT_PATH folder)
+  install(FILES ${guide} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT programs)
+endforeach()
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)

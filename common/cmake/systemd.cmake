@@ -36,6 +36,8 @@ function(penstock_install_units)
   set(units ${PROJECT_SOURCE_DIR}/deploy/systemd)
   install(FILES ${units}/penstockd.service DESTINATION ${PENSTOCK_SYSTEMD_DIR}/system
           COMPONENT programs)
+  install(PROGRAMS ${units}/preflight ${units}/backtrace DESTINATION libexec/penstock
+          COMPONENT programs)
   install(FILES ${units}/user/penstockd.service DESTINATION ${PENSTOCK_SYSTEMD_DIR}/user
           COMPONENT programs)
   install(FILES ${units}/sysusers.d/penstock.conf DESTINATION ${PENSTOCK_SYSUSERS_DIR}

@@ -16,6 +16,7 @@ const base::Option kOptions[] = {
     {.name = "--check-config"},
     {.name = "--check-syntax"},
     {.name = "--instead-of"},
+    {.name = "--reload"},
     {.name = "--private"},
     {.name = "--workers"},
     {.name = "--stay", .kind = base::OptionKind::kSwitch},
@@ -32,6 +33,7 @@ std::optional<Action> ActionWith(absl::string_view option) {
   if (option == "--config") return Action::kRun;
   if (option == "--check-config") return Action::kCheckConfig;
   if (option == "--check-syntax") return Action::kCheckSyntax;
+  if (option == "--reload") return Action::kReload;
   return std::nullopt;
 }
 

@@ -11,7 +11,7 @@
 
 namespace penstock::app {
 
-enum class Action { kRun, kCheckConfig, kCheckSyntax, kHelp, kVersion };
+enum class Action { kRun, kCheckConfig, kCheckSyntax, kReload, kHelp, kVersion };
 
 struct Arguments {
   Action action = Action::kRun;
@@ -31,6 +31,8 @@ inline constexpr char kHelp[] =
   penstockd --config FILE        run as the configuration says
   penstockd --check-config FILE  check whether this user could run the daemon here and now, and exit
   penstockd --check-syntax FILE  check the file alone, which may be for another machine, and exit
+  penstockd --reload FILE        make the running daemon read this configuration, its own, again; fails
+                                 if the daemon refuses it
   penstockd                      run a private daemon: it serves only the user who starts it, opens
                                  any path that user can read, and exits 10 s after its last session
 

@@ -17,6 +17,8 @@
 #include "server/app/daemon.h"
 #include "server/app/end_limit.h"
 #include "server/app/notify.h"
+#include "server/app/operator/admin_socket.h"
+#include "server/app/operator/reload_request.h"
 #include "server/app/preflight/preflight.h"
 #include "server/app/systemd_notifier.h"
 #include "server/app/version.h"
@@ -196,6 +198,15 @@ int CheckConfig(const Arguments& arguments) {
   return Report(*arguments.config, starts, ExitCodeOf(starts));
 }
 
+int AskForReload(const std::string& path) {
+  const absl::StatusOr<ConfigFile> file = LoadConfig(path);
+  if (!file.ok()) return Report(path, file.status(), kWrongCall);
+  const auto changed = AskToReload(AdminSocketOf(file->config.server()));
+  if (!changed.ok()) return Report(path, changed.status(), kFailed);
+  for (const std::string& change : *changed) std::printf("%s\n", change.c_str());
+  return kDone;
+}
+
 int Main(int argc, char** argv) {
   absl::StatusOr<Arguments> arguments = ParseArguments(argc, argv);
   if (!arguments.ok()) return Complain(arguments.status(), kWrongCall);
@@ -210,6 +221,8 @@ int Main(int argc, char** argv) {
       return CheckConfig(*arguments);
     case Action::kCheckSyntax:
       return Report(*arguments->config, LoadConfig(*arguments->config).status(), kWrongCall);
+    case Action::kReload:
+      return AskForReload(*arguments->config);
     case Action::kRun:
       return Run(*arguments, argv[0]);
   }

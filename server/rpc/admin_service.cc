@@ -42,7 +42,8 @@ class AdminService final : public v1::AdminService::CallbackService {
   ServerUnaryReactor* ListDatasets(CallbackServerContext* context,
                                    const v1::ListDatasetsRequest* request,
                                    v1::ListDatasetsResponse* response) override {
-    return Ask(*context, *request, response, &Controller::ListDatasets);
+    return Ask(*context, *request, response,
+               request->look() ? &Controller::LookAtDatasets : &Controller::ListDatasets);
   }
 
   ServerUnaryReactor* DigestDataset(CallbackServerContext* context,

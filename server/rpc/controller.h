@@ -194,6 +194,8 @@ class Controller {
   virtual void ListSessions(const Permit& permit, Callback<v1::ListSessionsResponse> done) = 0;
   virtual void ListWorkers(const Permit& permit, Callback<v1::ListWorkersResponse> done) = 0;
   virtual void ListDatasets(const Permit& permit, Callback<v1::ListDatasetsResponse> done) = 0;
+  // The same with what the daemon sees at their places.
+  virtual void LookAtDatasets(const Permit& permit, Callback<v1::ListDatasetsResponse> done) = 0;
   virtual void ListQuarantine(const Permit& permit, const QuarantineQuery& query,
                               Callback<v1::ListQuarantineResponse> done) = 0;
   virtual void ClearQuarantine(const Permit& permit, const std::string& dataset,

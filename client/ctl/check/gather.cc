@@ -14,6 +14,7 @@
 #include "client/ctl/check/facts.h"
 #include "client/ctl/check/probes.h"
 #include "client/src/connection/address.h"
+#include "common/dataset/dataset_place.h"
 #include "common/posix/process.h"
 #include "common/posix/socket.h"
 
@@ -104,8 +105,33 @@ bool SeesTheSameFiles(const Facts& facts) {
   return ours.count("mnt") == 0 || theirs.count("mnt") == 0 || ours.at("mnt") == theirs.at("mnt");
 }
 
+absl::Status ToStatus(const v1::DatasetPlace& place) {
+  switch (place.sight()) {
+    case v1::DatasetPlace::SIGHT_READABLE:
+      return absl::OkStatus();
+    case v1::DatasetPlace::SIGHT_MISSING:
+      return absl::NotFoundError(place.error());
+    case v1::DatasetPlace::SIGHT_CLOSED:
+      return absl::PermissionDeniedError(place.error());
+    case v1::DatasetPlace::SIGHT_SILENT:
+      return absl::DeadlineExceededError(place.error());
+    default:
+      return absl::UnavailableError(place.error());
+  }
+}
+
+// A daemon of an earlier version does not look itself. Then this process does, if it sees the same
+// files.
 Root LookAtRoot(const v1::DatasetStatus& dataset, const Facts& facts) {
-  Root root{.dataset = dataset.name(), .place = PlaceOf(dataset.kind(), dataset.path())};
+  Root root{.dataset = dataset.name(),
+            .place = dataset::PlaceOfDataset(dataset.kind(), dataset.path())};
+  if (dataset.has_place()) {
+    root.place = dataset.place().path();
+    root.walk = ToStatus(dataset.place());
+    root.file_system = dataset.place().file_system();
+    root.as_daemon = true;
+    return root;
+  }
   root.as_daemon = SeesTheSameFiles(facts);
   if (root.place.empty()) return root;
   if (!root.as_daemon) return root;
@@ -130,9 +156,11 @@ Facts GatherFacts(const std::string& address, const std::string& config) {
   facts.peer_pidfd = TryPeerPidfd();
   facts.gpus = cuda::Devices();
   facts.cuda_versions = cuda::Versions();
-  if (!config.empty()) facts.config = {config, TryConfig(config)};
-
   facts.daemon = LookAtDaemon(address, around);
+  if (!config.empty()) {
+    const auto running = facts.daemon.ok() ? facts.daemon->process : std::nullopt;
+    facts.config = {config, TryConfig(config, running)};
+  }
   const std::string given = address.empty() ? around.penstock_address : address;
   std::string at = around.system_directory + "/penstock/penstock.sock";
   if (absl::StartsWith(given, "/")) at = given;

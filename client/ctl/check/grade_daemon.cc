@@ -11,7 +11,7 @@ namespace {
 Finding GradeConfig(const std::string& file, const absl::Status& status) {
   if (status.ok()) return {Grade::kOk, "configuration", absl::StrCat(file, " is valid"), ""};
   return {Grade::kProblem, "configuration", ToWords(status),
-          absl::StrCat("correct it, then: penstockd --check-config ", file)};
+          absl::StrCat("correct it, then: penstockctl check --config ", file)};
 }
 
 Finding GradeDirectory(const std::string& directory, const absl::Status& status) {

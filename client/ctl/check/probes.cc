@@ -9,10 +9,12 @@
 
 #include <array>
 #include <cerrno>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/posix/fd.h"
 #include "common/posix/memory.h"
 #include "common/posix/socket.h"
@@ -22,16 +24,47 @@ extern char** environ;
 namespace penstock::ctl {
 namespace {
 
-// penstockd beside this program, else in $PATH.
-std::string DaemonProgram() {
+// The folder of this program; "" if /proc is not mounted.
+std::string OwnFolder() {
   std::array<char, 4096> own{};
   const ssize_t length = ::readlink("/proc/self/exe", own.data(), own.size() - 1);
-  if (length > 0) {
-    const std::string path(own.data(), static_cast<size_t>(length));
-    std::string beside = path.substr(0, path.rfind('/')) + "/penstockd";
-    if (::access(beside.c_str(), X_OK) == 0) return beside;
-  }
-  return "penstockd";
+  if (length <= 0) return "";
+  const std::string path(own.data(), static_cast<size_t>(length));
+  return path.substr(0, path.rfind('/'));
+}
+
+bool IsProgram(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
+
+// setpriv(1) with this identity.
+std::vector<std::string> CommandAs(const Identity& who) {
+  std::vector<std::string> command = {"setpriv", absl::StrCat("--reuid=", who.user),
+                                      absl::StrCat("--regid=", who.group)};
+  command.push_back(who.groups.empty() ? "--clear-groups"
+                                       : absl::StrCat("--groups=", absl::StrJoin(who.groups, ",")));
+  return command;
+}
+
+std::vector<std::string> CommandToCheck(const std::string& file,
+                                        const std::optional<ProcessFacts>& running) {
+  const std::string folder = OwnFolder();
+  const std::string preflight = folder + "/../libexec/penstock/preflight";
+  const bool is_root = ::geteuid() == 0;
+  if (is_root && ::access("/run/systemd/system", F_OK) == 0 && IsProgram(preflight))
+    return {preflight, file};
+  std::vector<std::string> command;
+  if (is_root && running && running->identity && running->identity->user != 0)
+    command = CommandAs(*running->identity);
+  const std::string beside = folder + "/penstockd";
+  command.insert(command.end(), {IsProgram(beside) ? beside : "penstockd", "--check-config", file});
+  if (running) command.insert(command.end(), {"--instead-of", absl::StrCat(running->pid)});
+  return command;
+}
+
+// Logged warnings may come before it.
+std::string LastLineOf(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  const size_t before = text.rfind('\n');
+  return std::string(before == absl::string_view::npos ? text : text.substr(before + 1));
 }
 
 // Reads until the child closes its end; at most 64 KiB.
@@ -90,11 +123,11 @@ absl::Status TrySocketDirectory(const std::string& directory, uid_t user) {
   return base::ErrnoStatus(errno, absl::StrCat("cannot be created in ", parent));
 }
 
-absl::Status TryConfig(const std::string& file) {
-  std::string program = DaemonProgram();
-  std::string config = file;
-  std::string option = "--check-config";
-  char* const argv[] = {program.data(), option.data(), config.data(), nullptr};
+absl::Status TryConfig(const std::string& file, const std::optional<ProcessFacts>& running) {
+  std::vector<std::string> command = CommandToCheck(file, running);
+  std::vector<char*> argv;
+  for (std::string& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "creating a pipe");
   const posix::Fd reading(ends[0]);
@@ -105,18 +138,18 @@ absl::Status TryConfig(const std::string& file) {
   ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = -1;
-  const int error = ::posix_spawnp(&child, program.c_str(), &actions, nullptr, argv, environ);
+  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    return base::ErrnoStatus(error, absl::StrCat("running ", program, " to check ", file));
+    return base::ErrnoStatus(error, absl::StrCat("running ", command[0], " to check ", file));
   }
   writing.Close();
   const std::string words = ReadAll(reading);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && words.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(file, ": ", absl::StripAsciiWhitespace(words)));
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(LastLineOf(words));
 }
 
 }  // namespace penstock::ctl

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
+#include "client/ctl/check/tree.h"
 #include "common/base/status.h"
 
 namespace penstock::ctl {
@@ -22,8 +24,10 @@ absl::Status TryPeerPidfd();
 // A missing directory is accepted if this process may create it.
 absl::Status TrySocketDirectory(const std::string& directory, uid_t user);
 
-// The result of `penstockd --check-config FILE`, with the penstockd beside this program, else in
-// $PATH.
-absl::Status TryConfig(const std::string& file);
+// Whether a daemon would start with this configuration: in the unit's sandbox and as its user if
+// root asks on a machine with the unit (`preflight`, from the package penstock), else here
+// (`penstockd --check-config`, the one beside this program or in $PATH): as this user, or for root
+// as that of the daemon. `running`: a daemon that would have ended by then.
+absl::Status TryConfig(const std::string& file, const std::optional<ProcessFacts>& running);
 
 }  // namespace penstock::ctl

@@ -12,11 +12,6 @@
 
 namespace penstock::ctl {
 
-// Where a dataset's files are, given the path that the daemon shows for it: the first one of
-// several, or the folder of a pattern. "" for a dataset without files, or made of other datasets.
-// `kind` is "" before the dataset is indexed. Pure.
-std::string PlaceOf(const std::string& kind, const std::string& shown);
-
 struct Step {
   std::string path;
   mode_t mode = 0;  // with the file's type

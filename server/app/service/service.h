@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "server/app/catalog/catalog.h"
 #include "server/app/catalog/content_digests.h"
+#include "server/app/catalog/place_looks.h"
 #include "server/app/service/connected_clients.h"
 #include "server/app/service/given_orders.h"
 #include "server/app/service/makers_door.h"
@@ -76,6 +77,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void ListWorkers(const rpc::Permit& permit, rpc::Callback<v1::ListWorkersResponse> done) override;
   void ListDatasets(const rpc::Permit& permit,
                     rpc::Callback<v1::ListDatasetsResponse> done) override;
+  void LookAtDatasets(const rpc::Permit& permit,
+                      rpc::Callback<v1::ListDatasetsResponse> done) override;
   void ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQuery& query,
                       rpc::Callback<v1::ListQuarantineResponse> done) override;
   void ClearQuarantine(const rpc::Permit& permit, const std::string& dataset,
@@ -97,9 +100,10 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   size_t connected() const { return peers_.size(); }
   // Starts a drain that a signal requested.
   void Drain();
-  // Drops what nobody needs any more. Call it several times a minute.
+  // Drops what nobody needs any more. Call it several times a second.
   void Tick(base::TimePoint now) {
     orders_.Tick(now);
+    looks_.Tick(now);
     ForgetThoseWhoHoldNothing();
   }
 
@@ -125,6 +129,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   MakersDoor makers_;
   GivenOrders orders_;
   ContentDigests digests_;
+  PlaceLooks looks_;
   ReplyExecutor reply_executor_;
   // A peer has left whose process may still use something of ours.
   std::atomic<bool> someone_holds_ = false;

@@ -103,6 +103,33 @@ TEST_F(GatherTest, WhatTheDaemonAnswersIsAdded) {
   EXPECT_THAT(GradeRoots(facts), SizeIs(2));
 }
 
+TEST_F(GatherTest, WhatTheDaemonSeesCountsAndNotWhatWeSee) {
+  const auto listener = posix::Listen(address_, posix::SocketKind::kStream);
+  Facts facts = GatherFacts(address_, "");
+  v1::ListDatasetsResponse datasets;
+  const auto add = [&](const std::string& path, v1::DatasetPlace::Sight sight) {
+    v1::DatasetStatus& dataset = *datasets.add_datasets();
+    dataset.set_path(path);
+    dataset.mutable_place()->set_path(path);
+    dataset.mutable_place()->set_sight(sight);
+    dataset.mutable_place()->set_file_system("nfs");
+  };
+  add(folder_.path(), v1::DatasetPlace::SIGHT_CLOSED);
+  add(folder_.At("none"), v1::DatasetPlace::SIGHT_READABLE);
+  add("/silent", v1::DatasetPlace::SIGHT_SILENT);
+
+  AddAnswers(Serving(), datasets, facts);
+
+  ASSERT_THAT(facts.roots, SizeIs(3));
+  EXPECT_TRUE(absl::IsPermissionDenied(facts.roots[0].walk));
+  EXPECT_TRUE(facts.roots[1].walk.ok());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(facts.roots[2].walk));
+  for (const Root& root : facts.roots) {
+    EXPECT_TRUE(root.as_daemon);
+    EXPECT_EQ(root.file_system, "nfs");
+  }
+}
+
 TEST_F(GatherTest, ADaemonThatDoesNotAnswerOrServeSaysWhy) {
   const auto listener = posix::Listen(address_, posix::SocketKind::kStream);
   Facts facts = GatherFacts(address_, "");

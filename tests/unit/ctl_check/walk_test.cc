@@ -79,26 +79,5 @@ TEST(WalkTest, AFileIsReadAndNotEntered) {
   EXPECT_TRUE(MayGo(walk, {.user = 5, .group = 1, .groups = {}}).ok());
 }
 
-TEST(WalkTest, ADatasetsPlaceIsItsFolderItsFirstFileOrItsPatternsFolder) {
-  EXPECT_EQ(PlaceOf("folder", "/data/of, /mine {1}"), "/data/of, /mine {1}");
-  EXPECT_EQ(PlaceOf("list", "list:/data/x.csv,label=1,root=/images"), "/data/x.csv");
-  EXPECT_EQ(PlaceOf("folder", "folder:/data/x,label=(a)"), "/data/x");
-  EXPECT_EQ(PlaceOf("cifar", "cifar:/data/c,split=test"), "/data/c");
-  EXPECT_EQ(PlaceOf("pairs", "pairs:images=/data/i,masks=/data/m"), "/data/i");
-  EXPECT_EQ(PlaceOf("coco", "coco:annotations=/data/a.json,images=/data/i"), "/data/a.json");
-  EXPECT_EQ(PlaceOf("voc", "voc:/data/VOC2012,split=train"), "/data/VOC2012");
-  EXPECT_EQ(PlaceOf("yolo", "yolo:images=/data/images/train"), "/data/images/train");
-  EXPECT_EQ(PlaceOf("", "/data/photos"), "/data/photos");
-  EXPECT_EQ(PlaceOf("tar", "/data/a-{000..146}.tar, /data/b.tar image=png"), "/data");
-  EXPECT_EQ(PlaceOf("", "/{0..9}.tar"), "/");
-  EXPECT_EQ(PlaceOf("tfrecord", "/data/a, /data/b label=none"), "/data/a");
-  EXPECT_EQ(PlaceOf("npy", "npy:image=/data/x.npy,label=/data/y.npy"), "/data/x.npy");
-  EXPECT_EQ(PlaceOf("", "tokens:/t/f_{1..9}.bin,length=8"), "/t");
-  EXPECT_EQ(PlaceOf("synthetic", "synthetic:224x224x3,samples=9"), "");
-  EXPECT_EQ(PlaceOf("mixture", "mixture:both"), "");
-  EXPECT_EQ(PlaceOf("", ""), "");
-  EXPECT_EQ(PlaceOf("npy", "npy:"), "");
-}
-
 }  // namespace
 }  // namespace penstock::ctl

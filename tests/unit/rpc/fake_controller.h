@@ -161,6 +161,11 @@ class FakeController final : public Controller {
   void ListWorkers(const Permit&, Callback<v1::ListWorkersResponse> done) override {
     done(v1::ListWorkersResponse());
   }
+  void LookAtDatasets(const Permit&, Callback<v1::ListDatasetsResponse> done) override {
+    v1::ListDatasetsResponse looked;
+    looked.add_datasets()->mutable_place()->set_path("/looked/at");
+    done(looked);
+  }
   void ListDatasets(const Permit&, Callback<v1::ListDatasetsResponse> done) override {
     done(v1::ListDatasetsResponse());
   }

@@ -23,6 +23,19 @@ TEST_F(ServerTest, WatchingGivesLookAfterLookAtTheIntervalThatIsAskedAndEndsWhen
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
 
+TEST_F(ServerTest, TheDaemonLooksAtDatasetsWhenItIsAsked) {
+  v1::ListDatasetsRequest look;
+  look.set_look(true);
+  v1::ListDatasetsResponse listed, looked;
+
+  EXPECT_TRUE(admin_->ListDatasets(Context("").get(), {}, &listed).ok());
+  EXPECT_TRUE(admin_->ListDatasets(Context("").get(), look, &looked).ok());
+
+  EXPECT_EQ(listed.datasets_size(), 0);
+  ASSERT_EQ(looked.datasets_size(), 1);
+  EXPECT_EQ(looked.datasets(0).place().path(), "/looked/at");
+}
+
 TEST_F(ServerTest, MoreCallsThanMayBeUnderWayAreRefusedAndAnswersMakeRoom) {
   Serve({.max_calls = 1, .shutdown_timeout = std::chrono::milliseconds(50)});
   std::thread slow([&] {

@@ -1,0 +1,34 @@
+#include "server/app/operator/reload_request.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "penstock/v1/admin.grpc.pb.h"
+
+namespace penstock::app {
+namespace {
+
+constexpr std::chrono::seconds kReloadWithin(60);
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> AskToReload(const std::string& admin_socket) {
+  const auto channel =
+      grpc::CreateChannel(absl::StrCat("unix:", admin_socket), grpc::InsecureChannelCredentials());
+  const auto stub = v1::AdminService::NewStub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kReloadWithin);
+  v1::ReloadResponse response;
+  const grpc::Status answer = stub->Reload(&context, {}, &response);
+  if (answer.ok())
+    return std::vector<std::string>(response.changed().begin(), response.changed().end());
+  if (answer.error_code() == grpc::StatusCode::UNAVAILABLE)
+    return absl::UnavailableError(absl::StrCat(
+        "no daemon answers at ", admin_socket,
+        " (server.admin_socket), which a reload cannot change: ", answer.error_message()));
+  return absl::Status(static_cast<absl::StatusCode>(answer.error_code()), answer.error_message());
+}
+
+}  // namespace penstock::app
