@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes Debian packages from the build: penstock (the daemon), penstock-tools, libpenstock1,
-# libpenstock-dev, and python3-penstock if build/venv has nanobind for Debian's Python.
+# libpenstock-dev, and python3-penstock if build/venv has nanobind for Debian's Python. Their symbols, for
+# backtraces, are in the packages of the folder dbgsym.
 #   deploy/package.sh [--output DIR] [--revision N] [--no-build | --build DIR]
 # --build DIR: pack the existing build in DIR instead of build/release.
 # Packing one build twice gives the same bytes: file times are SOURCE_DATE_EPOCH or the commit's time.
@@ -46,7 +47,7 @@ if [ $build = yes ]; then
   deploy/build.sh release packaged
 fi
 [ -x "$built/bin/penstockd" ] || fail "nothing is built in $built; run without --no-build"
-for program in cpack dpkg-shlibdeps file; do
+for program in cpack dpkg-shlibdeps file readelf objcopy; do
   command -v $program >/dev/null || fail "$program is not installed; run deploy/install-deps.sh --packages"
 done
 
@@ -66,7 +67,9 @@ cpack --config "$built/CPackConfig.cmake" -B "$room" "$@" >"$room/log" 2>&1 || {
   fail "cpack failed; its output is above"
 }
 mkdir -p "$output"
+mkdir -p "$output/dbgsym"
 mv "$room"/*.deb "$output/"
+mv "$room"/dbgsym/*.deb "$output/dbgsym/"
 ls "$output"/python3-penstock_*"-${revision}_"*.deb >/dev/null 2>&1 ||
   echo "package: python3-penstock is left out: $built has no extension for Debian's Python;" \
     "run tests/python/venv.sh, then build again" >&2

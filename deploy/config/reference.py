@@ -21,7 +21,8 @@ The reference of the daemon's configuration. [penstock.yaml](penstock.yaml) has 
 default; a key that is left out has its default. Sizes, times and shares carry their units: `4GiB`,
 `10s`, `0.1%`.
 
-`penstockd --check-config FILE` checks a file. For an error it names the file, the line and what was
+`penstockd --check-syntax FILE` checks a file; `--check-config` also checks whether this user could
+start the daemon with it here and now. For an error they name the file, the line and what was
 expected. `penstockctl reload` makes a running daemon read its file again: keys marked ↻ change at
 once, the others need a restart.
 

@@ -16,6 +16,36 @@ endif()
 execute_process(COMMAND date -u -R -d "@$ENV{SOURCE_DATE_EPOCH}" OUTPUT_VARIABLE date
                 OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 
+# Keeps a program's symbols below `symbols`, under its build ID, where debuggers and addr2line look.
+function(keep_symbols program symbols)
+  execute_process(COMMAND readelf --notes ${program} OUTPUT_VARIABLE notes COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT notes MATCHES "Build ID: ([0-9a-f][0-9a-f])([0-9a-f]+)")
+    message(FATAL_ERROR "${program} has no build ID, so nothing could find its symbols; link with --build-id")
+  endif()
+  set(folder ${symbols}/usr/lib/debug/.build-id/${CMAKE_MATCH_1})
+  file(MAKE_DIRECTORY ${folder})
+  run(objcopy --only-keep-debug --compress-debug-sections ${program} ${folder}/${CMAKE_MATCH_2}.debug)
+endfunction()
+
+# Makes PACKAGE-dbgsym. cpack would change the programs after their times have been set.
+function(pack_symbols package symbols)
+  set(documents ${symbols}/usr/share/doc/${package}-dbgsym)
+  file(COPY ${source}/deploy/packages/copyright DESTINATION ${documents})
+  file(WRITE ${documents}/changelog.Debian "penstock (${version}) stable; urgency=medium\n\n"
+       "  * Symbols of ${package}.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
+  run(gzip -9nf ${documents}/changelog.Debian)
+  execute_process(COMMAND dpkg --print-architecture OUTPUT_VARIABLE architecture
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE ${symbols}/DEBIAN/control "Package: ${package}-dbgsym\nSource: penstock\nVersion: ${version}\n"
+       "Auto-Built-Package: debug-symbols\nArchitecture: ${architecture}\nMaintainer: ${CPACK_PACKAGE_CONTACT}\n"
+       "Section: debug\nPriority: optional\nDepends: ${package} (= ${version})\n"
+       "Description: debug symbols for ${package}\n")
+  run(chmod -R u=rwX,go=rX ${symbols})
+  file(MAKE_DIRECTORY ${CPACK_PACKAGE_DIRECTORY}/dbgsym)
+  run(dpkg-deb --root-owner-group --build ${symbols}
+      ${CPACK_PACKAGE_DIRECTORY}/dbgsym/${package}-dbgsym_${version}_${architecture}.deb)
+endfunction()
+
 # zsh reserves site-functions for the administrator; packages use vendor-completions.
 set(zsh ${CPACK_TEMPORARY_DIRECTORY}/tools/usr/share/zsh)
 file(RENAME ${zsh}/site-functions ${zsh}/vendor-completions)
@@ -43,13 +73,19 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   endif()
 
   # The libraries are where the loader looks by default, so programs need no search path.
+  set(symbols ${CPACK_TEMPORARY_DIRECTORY}/../${package}-dbgsym)
+  file(REMOVE_RECURSE ${symbols})
   file(GLOB_RECURSE programs LIST_DIRECTORIES false ${root}/usr/bin/* ${root}/usr/lib/*.so*)
   foreach(program IN LISTS programs)
     if(NOT IS_SYMLINK ${program})
       file(RPATH_REMOVE FILE ${program})
+      keep_symbols(${program} ${symbols})
       run(strip --strip-unneeded --remove-section=.comment --remove-section=.note ${program})
     endif()
   endforeach()
+  if(EXISTS ${symbols})
+    pack_symbols(${package} ${symbols})
+  endif()
 endforeach()
 
 # Lets Python's tools find the package.

@@ -12,11 +12,13 @@ STUCK_RUNNER = pathlib.Path(sys.argv.pop())
 BIN = pathlib.Path(sys.argv.pop())
 SOURCE = pathlib.Path(sys.argv.pop())
 PROGRAMS = ("penstockd", "penstock-worker", "penstock-indexer", "penstockctl", "penstock-test-trainer", "penstock-make-photographs")
+CONFIG = "/etc/penstock/penstock.yaml"
 MEMBER, STRANGER, ALICE = 54321, 54322, 54323
 
 # Installs the unit as an administrator would. The drop-in shortens timeouts, writes the log where the test can read
 # it, and can block the runner.
 PREPARE = f"""
+mount --make-rshared /  # as on a machine; LoadCredential= needs it
 cp /mnt/bin/* /usr/local/bin/
 units=/mnt/systemd
 mkdir -p /run/systemd/system/penstockd.service.d /etc/penstock
@@ -188,6 +190,92 @@ class BootedTest(unittest.TestCase):
         self.assertNotEqual(started.returncode, 0)
         self.assertEqual(end, ("failed", "2", "0"))
         self.assertTrue(re.search(r"pool\.max: got '4'", text), text)
+
+    def reconfigured(self, text):
+        """Appends to the configuration until the test ends."""
+        before = self.machine.run("cat", CONFIG).stdout
+        self.addCleanup(self.configure, before)
+        self.configure(before + text)
+
+    def configure(self, text):
+        (self.machine.scratch / "config").write_text(text)
+        self.assertEqual(self.machine.run("cp", "/mnt/config", CONFIG).returncode, 0)
+
+    def test_a_reload_that_is_refused_fails_and_the_daemon_goes_on(self):
+        main = self.show("MainPID")
+        self.assertEqual(self.machine.run("systemctl", "reload", "penstockd").returncode, 0, self.log())
+
+        for wrong in ("pools: 4\n", "gpu: {depth: 2}\n"):
+            with self.subTest(wrong):
+                self.reconfigured(wrong)
+                self.assertNotEqual(self.machine.run("systemctl", "reload", "penstockd").returncode, 0)
+                self.doCleanups()
+
+        self.assertIn("penstock.yaml:4: pools: unknown key", self.log())
+        self.assertIn("gpu.depth", self.log())
+        self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (main, "active"))
+        self.assertEqual(self.machine.run("systemctl", "reload", "penstockd").returncode, 0)
+
+    def preflight(self, *arguments):
+        ran = self.machine.run("/mnt/systemd/preflight", *arguments)
+        self.assertEqual(self.machine.run("ls", "/run/systemd/system").stdout.count("preflight"), 0)
+        return ran.returncode, ran.stderr
+
+    def test_a_preflight_beside_the_daemon_finds_what_would_prevent_its_restart(self):
+        main = self.show("MainPID")
+        modes = self.machine.run("stat", "-c", "%a %U", "/run/penstock", "/run/penstock-admin", "/var/lib/penstock").stdout
+        self.assertEqual(self.preflight(), (0, f"{CONFIG}: ok\n"))
+
+        self.machine.run("mkdir", "-m", "0700", "/mnt/closed")
+        for wrong, line, words in (
+                ("server: {group: nobodys}\n", 4, "server.group: there is no group 'nobodys'"),
+                ("source: {roots: [/mnt/closed]}\n", 4, "source.roots[0]: /mnt/closed: Permission denied"),
+                ("server: {metrics_address: 127.0.0.1:9100}\n", 4, "install the drop-in network.conf")):
+            with self.subTest(words):
+                self.reconfigured(wrong)
+                code, said = self.preflight()
+                self.doCleanups()
+                self.assertEqual(code, 2, said)
+                self.assertIn(f"penstockd: {CONFIG}:{line}: ", said)
+                self.assertIn(words, said)
+
+        self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (main, "active"))
+        self.assertEqual(self.machine.run("stat", "-c", "%a %U", "/run/penstock", "/run/penstock-admin",
+                                          "/var/lib/penstock").stdout, modes)
+        self.assertEqual(self.train_as(MEMBER, self.group()).returncode, 0)
+
+    def test_a_check_looks_at_datasets_with_the_daemons_eyes(self):
+        before = self.machine.run("cat", CONFIG).stdout
+        self.addCleanup(self.machine.run, "systemctl", "stop", "penstockd")
+        self.addCleanup(self.configure, before)
+        self.machine.run("mkdir", "-m", "0755", "/mnt/data")
+        self.machine.run("mkdir", "-m", "0700", "/mnt/data/shut")
+        self.configure(before.replace("datasets: [", "source: {roots: [/mnt/photographs, /mnt/data]}\ndatasets: ["
+                                      "{name: shut, folder: /mnt/data/shut}, "))
+        self.assertEqual(self.machine.run("systemctl", "restart", "penstockd").returncode, 0, self.log())
+
+        checked = self.machine.run("penstockctl", "check", "--config", CONFIG).stdout
+
+        self.assertRegex(checked, r"(?m)^ok +dataset photographs +/mnt/photographs")
+        self.assertRegex(checked, r"(?m)^warning +dataset shut +/mnt/data/shut: Permission denied: user \d+ may not read it")
+        self.assertRegex(checked, r"(?m)^ok +configuration +")
+        self.assertNotIn("not checked", checked)
+
+    def test_a_preflight_knows_drop_ins_and_what_systemd_gave_the_daemon(self):
+        drop_in = "/run/systemd/system/penstockd.service.d/keys.conf"
+        (self.machine.scratch / "keys").write_text("[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
+        (self.machine.scratch / "keys.conf").write_text("[Service]\nLoadCredential=stores:/mnt/keys\n")
+        self.addCleanup(self.machine.run, "systemctl", "daemon-reload")
+        self.addCleanup(self.machine.run, "rm", drop_in)
+        self.machine.run("cp", "/mnt/keys.conf", drop_in)
+        self.machine.run("systemctl", "daemon-reload")
+        self.reconfigured("stores: {places: [{url: 's3://bucket/', credentials: profile, "
+                          "credentials_file: /run/credentials/penstockd.service/stores}]}\n")
+        self.assertEqual(self.machine.run("systemctl", "restart", "penstockd").returncode, 0, self.log())
+
+        self.assertEqual(self.preflight(), (0, f"{CONFIG}: ok\n"))
+        self.machine.run("systemctl", "stop", "penstockd")
+        self.assertEqual(self.preflight(), (0, f"{CONFIG}: ok\n"))
 
     def test_a_users_own_systemd_keeps_a_private_daemon(self):
         def as_alice(*command):

@@ -17,6 +17,7 @@ BUILD = pathlib.Path(sys.argv.pop())
 SOURCE = pathlib.Path(sys.argv.pop())
 HERE = pathlib.Path(__file__).parent
 CONFIG = "/etc/penstock/penstock.yaml"
+PREFLIGHT = "/usr/libexec/penstock/preflight"
 MEMBER, STRANGER = 54321, 54322
 SAMPLES = 240
 
@@ -58,14 +59,28 @@ class PackingTest(unittest.TestCase):
         time.sleep(1)
         pack(self.scratch / "second", 1)
 
-        for package in sorted((self.scratch / "first").iterdir()):
-            self.assertEqual(package.read_bytes(), (self.scratch / "second" / package.name).read_bytes(), package.name)
+        packages = sorted(path.relative_to(self.scratch / "first") for path in (self.scratch / "first").rglob("*.deb"))
+        self.assertIn("penstock-dbgsym", str(packages))
+        for package in packages:
+            self.assertEqual((self.scratch / "first" / package).read_bytes(),
+                             (self.scratch / "second" / package).read_bytes(), package)
+
+    def test_cpack_writes_nothing_outside_of_its_build_folder(self):
+        elsewhere = self.scratch / "elsewhere"
+        elsewhere.mkdir()
+        before = {path: path.stat().st_mtime for path in SOURCE.iterdir()}
+        subprocess.run(["cpack", "--config", BUILD / "CPackConfig.cmake"], cwd=elsewhere, check=True,
+                       stdout=subprocess.DEVNULL)
+
+        self.assertEqual(list(elsewhere.iterdir()), [])
+        self.assertEqual({path: path.stat().st_mtime for path in SOURCE.iterdir()}, before)
+        self.assertTrue(list((BUILD / "packages").glob("penstock_*.deb")))
 
     def test_lintian_has_nothing_against_them(self):
         if not shutil.which("lintian"):
             self.skipTest("there is no lintian; deploy/install-deps.sh --packages")
         judged = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0",
-                                 *(self.scratch / "first").iterdir()], text=True, capture_output=True)
+                                 *(self.scratch / "first").rglob("*.deb")], text=True, capture_output=True)
 
         self.assertEqual(judged.returncode, 0, judged.stdout + judged.stderr)
 
@@ -128,7 +143,8 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(self.run_in("systemctl", "is-enabled", "penstockd").stdout.strip(), "disabled")
         self.assertEqual(self.show("ActiveState"), "inactive")
         self.assertEqual(self.says("stat", "-c", "%A %U %G", "/run/penstock"), "drwxr-x--- penstock penstock")
-        self.assertEqual(self.says("penstockd", "--check-config", CONFIG), f"{CONFIG}: ok")
+        self.says(PREFLIGHT)
+        self.says("test", "-s", "/usr/share/doc/penstock/deploy/README.md")
         self.assertEqual(self.says("python3", "-c", "import importlib.metadata as m; print(m.version('penstock'))"),
                          self.says("penstockctl", "--version").split()[1])
         linked = self.says("sh", "-c", "ldd /usr/bin/penstock* /usr/lib/libpenstock.so.1 "
@@ -161,7 +177,7 @@ class PackagesTest(unittest.TestCase):
 
     def test_4_an_upgrade_keeps_edits_and_a_running_trainer_loses_no_sample(self):
         before = self.show("MainPID")
-        trainer = self.trainer(MEMBER, pause=0.5)
+        trainer = self.trainer(MEMBER, pause=1.5)
         time.sleep(3)
         self.install(2)
 
@@ -174,18 +190,39 @@ class PackagesTest(unittest.TestCase):
 
     def test_5_an_upgrade_that_refuses_the_configuration_leaves_the_daemon_that_runs(self):
         before = self.show("MainPID")
-        self.says("sh", "-c", f"echo 'pools: 4' >>{CONFIG}")
-        said = self.run_in("dpkg", "--force-confold", "-i", *self.packages_named("penstock"))
-        self.says("cp", "/mnt/edited", CONFIG)
+        self.says("mkdir", "-m", "0700", "/var/closed")  # root may read it, but the daemon's user may not
+        for wrong, words in (("pools: 4", "pools: unknown key"),
+                             ("source: {roots: [/var/closed]}", "source.roots[0]: /var/closed: Permission denied"),
+                             ("log: {level: info}\nserver: {group: nobodys}", "server")):
+            with self.subTest(wrong):
+                self.says("sh", "-c", f"printf '{wrong}\\n' >>{CONFIG}")
+                said = self.run_in("dpkg", "--force-confold", "-i", *self.packages_named("penstock"))
+                self.says("cp", "/mnt/edited", CONFIG)
 
-        self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertIn("the running daemon was not restarted", said.stderr)
-        self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (before, "active"))
+                self.assertEqual(said.returncode, 0, said.stderr)
+                self.assertIn(f"penstockd: {CONFIG}:", said.stderr)
+                self.assertIn(words, said.stderr)
+                self.assertIn("the running daemon was not restarted", said.stderr)
+                self.assertEqual((self.show("MainPID"), self.show("ActiveState")), (before, "active"))
+        self.says("rmdir", "/var/closed")
 
     def packages_named(self, name):
         return [f"/mnt/packages/{path.name}" for path in (self.machine.scratch / "packages").glob(f"{name}_*-2_*.deb")]
 
-    def test_6_removed_it_has_ended_and_its_data_is_there(self):
+    def test_6_a_crash_can_be_read_with_the_symbols(self):
+        symbols = [f"/mnt/packages/dbgsym/{path.name}"
+                   for path in (self.machine.scratch / "packages/dbgsym").glob("penstock-dbgsym_*-2_*.deb")]
+        self.says("dpkg", "-i", *symbols)
+        self.says(*APT, "install", "binutils")
+        self.says("sh", "-c", "kill -SEGV $(systemctl show --value --property MainPID penstockd)")
+        time.sleep(5)
+
+        named = self.says("sh", "-c", "/usr/libexec/penstock/backtrace </mnt/log")
+
+        self.assertRegex(named, r"(?m)^#\d+ 0x[0-9a-f]+ penstock::app::")
+        self.says("dpkg", "-P", "penstock-dbgsym")
+
+    def test_7_removed_it_has_ended_and_its_data_is_there(self):
         self.says(*APT, "remove", "penstock")
 
         self.assertEqual(self.run_in("sh", "-c", "cat /proc/[0-9]*/comm | grep penstock").stdout, "")
@@ -193,7 +230,9 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(self.says("stat", "-c", "%U", "/var/lib/penstock"), "penstock")
         self.assertFalse((self.debian.root / "usr/bin/penstockd").exists())
 
-    def test_7_purged_nothing_is_left(self):
+    def test_8_purged_nothing_is_left(self):
+        self.says("sh", "-c", "mkdir -p /var/cache/penstock /etc/systemd/system/penstockd.service.d && "
+                              "touch /etc/penstock/credentials /etc/systemd/system/penstockd.service.d/network.conf")
         self.says(*APT, "purge", "penstock", "penstock-tools", "libpenstock1", "libpenstock-dev", "python3-penstock")
 
         left = self.says("sh", "-c", "find / -xdev -path /mnt -prune -o -name '*penstock*' -print")

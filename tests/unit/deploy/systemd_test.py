@@ -31,7 +31,7 @@ class UnitsTest(unittest.TestCase):
         text = (UNITS / unit).read_text()
         self.assertEqual(len(re.findall(r"(?m)^ExecStart=penstockd ", text)), 1)
         path = self.scratch / "penstockd.service"
-        path.write_text(text.replace("ExecStart=penstockd ", "ExecStart=/bin/true "))
+        path.write_text(re.sub("(?m)^(Exec\\w+)=penstockd ", r"\1=/bin/true ", text))
         return path
 
     def analyze(self, *arguments):
@@ -53,6 +53,12 @@ class UnitsTest(unittest.TestCase):
             with self.subTest(unit):
                 result = self.analyze(whose, "verify", "--man=no", self.copy(unit))
                 self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_its_manual_pages_exist(self):
+        for unit in ("penstockd.service", "user/penstockd.service"):
+            for page in " ".join(settings(unit)["Documentation"]).split():
+                name, section = re.fullmatch(r"man:(.+)\((\d)\)", page).groups()
+                self.assertTrue((UNITS.parent / f"man/{name}.{section}").exists(), page)
 
     def test_the_unit_exposes_little(self):
         exposure = self.exposure("penstockd.service")
