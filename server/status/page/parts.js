@@ -38,6 +38,7 @@ class DataTable {
     const head = put(put(this.table, "thead"), "tr");
     this.heads = columns.map((column) => this.head(head, column));
     this.body = put(this.table, "tbody");
+    this.rest = put(place, "p", {class: "note rest"});
   }
   head(row, column) {
     const cell = put(row, "th", {scope: "col", class: column.number ? "number" : null});
@@ -55,11 +56,12 @@ class DataTable {
       if (each === column) this.heads[i].setAttribute("aria-sort", down ? "descending" : "ascending");
       else this.heads[i].removeAttribute("aria-sort");
     });
-    this.show(this.shown);
+    this.show(this.shown, this.rest.textContent);
   }
-  // `rows`: objects with a `key`.
-  show(rows) {
+  // `rows`: objects with a `key`. `rest`: says what is left out.
+  show(rows, rest = "") {
     this.shown = rows;
+    say(this.rest, rest);
     this.nothing.hidden = rows.length > 0;
     this.scroll.hidden = rows.length === 0;
     const ordered = this.sorted ? this.inOrder(rows) : rows;

@@ -11,8 +11,8 @@ function stateLook(state) {
 }
 const dot = (look) => `dot ${look}`;
 
-// "a part of 3": what the page leaves out, in words.
-const more = (omitted, noun) => n(omitted) > 0 ? ` ${plural(omitted, `more ${noun}`)} not shown here; penstockctl lists them.` : "";
+// What a full answer leaves out, in words.
+const more = (omitted, noun) => n(omitted) > 0 ? `${plural(omitted, `more ${noun}`)} not shown here; penstockctl has all of them.` : "";
 
 const SESSIONS = [
   {title: "Session", lead: true, order: (s) => n(s.session_id), text: (s) => s.name || `Session ${s.session_id}`},
@@ -92,13 +92,16 @@ class Tables {
   show(page, rates) {
     const keyed = (list, key, kind = null) => list.map((each, i) =>
       ({...each, key: String(key(each, i)), rate: kind && rates(kind, key(each, i))}));
-    this.sessions.show(keyed(page.sessions, (s) => s.session_id, "sessions"));
-    this.workers.show(keyed(page.workers, (w) => w.index, "workers"));
-    this.python.show(keyed(page.python_workers, (w, i) => `${w.host_pid}.${w.place}.${i}`, "python"));
+    const {omitted} = page;
+    this.sessions.show(keyed(page.sessions, (s) => s.session_id, "sessions"),
+                       `${more(omitted.sessions, "session")} ${more(omitted.feeds, "feed")}`.trim());
+    this.workers.show(keyed(page.workers, (w) => w.index, "workers"), more(omitted.workers, "worker"));
+    this.python.show(keyed(page.python_workers, (w, i) => `${w.host_pid}.${w.place}.${i}`, "python"),
+                     more(omitted.python_workers, "Python worker"));
     this.gpus.show(keyed(page.status.gpus, (g) => g.uuid));
-    this.datasets.show(keyed(page.datasets, (d, i) => `${d.name}.${i}`));
+    this.datasets.show(keyed(page.datasets, (d, i) => `${d.name}.${i}`), more(omitted.datasets, "dataset"));
     this.bad.show(keyed(page.quarantine, (b) => `${b.dataset}.${b.sample}`));
-    this.users.show(keyed(page.status.users, (u) => u.others ? "others" : u.user_id));
+    this.users.show(keyed(page.status.users, (u) => u.others ? "others" : u.user_id), more(omitted.users, "user"));
     at("gpus").hidden = page.status.gpus.length === 0;
     this.notes(page);
     drawWorkers(page);
@@ -130,8 +133,7 @@ function drawWorkers(page) {
   const {status} = page, python = status.python;
   say(at("workers-note"), `${capital(text || "none")}${status.workers_policy ? `; ${status.workers_policy}` : ""}` +
     `${n(status.workers_asleep) ? `; ${status.workers_asleep} asleep` : ""}. ${plural(status.worker_restarts, "restart")}.` +
-    (python ? ` Python: ${plural(python.workers, "worker")} of ${plural(python.hosts, "host")}, ${percent(python.workers_busy)} busy.` : "") +
-    more(page.omitted.workers, "worker"));
+    (python ? ` Python: ${plural(python.workers, "worker")} of ${plural(python.hosts, "host")}, ${percent(python.workers_busy)} busy.` : ""));
 }
 
 function drawPool(pool) {

@@ -189,6 +189,21 @@ class PageTest(unittest.TestCase):
         self.assertLessEqual(len(there.json("/history.json")["time_unix_ms"]), 3)
         self.look("restarted")
 
+    def test_what_is_left_out_is_said(self):
+        def change(path, answer):
+            if path == "/status.json":
+                answer["omitted"] |= {"sessions": 5, "feeds": 1, "workers": 2, "datasets": 7}
+            return answer
+
+        with made.MadePage(self.fed, change) as page:
+            self.open(page.url)
+            self.browser.until(FILLED)
+            text = self.browser.value("document.body.textContent")
+            for left_out in ("5 more sessions", "1 more feed", "2 more workers", "7 more datasets"):
+                self.assertIn(f"{left_out} not shown here", text)
+            self.assertNotIn("more user", text)
+            self.browser.open("about:blank")  # before the server ends
+
     def test_hostile_texts_are_only_text(self):
         there = self.fed
 
