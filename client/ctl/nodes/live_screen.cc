@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <iterator>
+
 namespace penstock::ctl {
 namespace {
 
@@ -21,12 +23,29 @@ std::string Drawn(const std::string& text) {
   return drawn + kRestOfScreen;
 }
 
+constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
+
+// The terminal as it was, for the signal handler, which has no other way to it.
+termios terminal_before = {};
+
+// Gives the terminal back, and lets the signal end the program as it would have. Async-signal-safe.
+void RestoreAndEnd(int signal) {
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, kLeave, sizeof(kLeave) - 1);
+  ::raise(signal);  // SA_RESETHAND: by the default action, once this handler returns
+}
+
 }  // namespace
 
 bool IsLive() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1; }
 
 LiveScreen::LiveScreen(std::ostream& out) : out_(out) {
   ::tcgetattr(STDIN_FILENO, &before_);
+  terminal_before = before_;
+  struct sigaction action = {};
+  action.sa_handler = RestoreAndEnd;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (size_t i = 0; i < std::size(kEnding); ++i) ::sigaction(kEnding[i], &action, &actions_[i]);
   termios raw = before_;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
@@ -34,8 +53,9 @@ LiveScreen::LiveScreen(std::ostream& out) : out_(out) {
 }
 
 LiveScreen::~LiveScreen() {
-  out_ << kLeave << std::flush;
   ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  out_ << kLeave << std::flush;
+  for (size_t i = 0; i < std::size(kEnding); ++i) ::sigaction(kEnding[i], &actions_[i], nullptr);
 }
 
 LiveScreen::Size LiveScreen::SizeNow() {

@@ -2,6 +2,7 @@
 // **Thread safety**: one thread. **Ownership**: at most one at a time.
 #pragma once
 
+#include <signal.h>
 #include <termios.h>
 
 #include <cstdint>
@@ -20,7 +21,8 @@ class LiveScreen {
     uint32_t rows = 0, columns = 0;
   };
 
-  // Switches to the alternate screen and to single key presses; the destructor restores both.
+  // Switches to the alternate screen and to single key presses; the destructor restores both, and
+  // so does a signal that ends the program.
   explicit LiveScreen(std::ostream& out);
   ~LiveScreen();
   LiveScreen(const LiveScreen&) = delete;
@@ -37,9 +39,10 @@ class LiveScreen {
  private:
   std::ostream& out_;
   termios before_ = {};
+  struct sigaction actions_[3] = {};  // those of SIGINT, SIGTERM and SIGHUP before
 };
 
-// Whether this key ends `top`: q, Q or Ctrl-C.
+// Whether this key ends `top`: q or Q, or Ctrl-C where the terminal makes no signal of it.
 inline bool IsQuit(char key) { return key == 'q' || key == 'Q' || key == 3; }
 
 }  // namespace penstock::ctl

@@ -14,7 +14,7 @@ std::string Line(absl::string_view program, absl::string_view version, uint32_t 
   return absl::StrCat(program, " ", version, " (protocol ", protocol, ")\n");
 }
 
-std::string ForPeople(const absl::StatusOr<v1::GetStatusResponse>& daemon) {
+std::string ForDisplay(const absl::StatusOr<v1::GetStatusResponse>& daemon) {
   std::string text = Line("penstockctl", PENSTOCK_VERSION, shm::kProtocolVersion);
   if (!daemon.ok()) return text;
   absl::StrAppend(&text,
@@ -27,7 +27,7 @@ std::string ForPeople(const absl::StatusOr<v1::GetStatusResponse>& daemon) {
 }  // namespace
 
 std::string ShowVersions(const absl::StatusOr<v1::GetStatusResponse>& daemon, Output output) {
-  if (!IsForPrograms(output)) return ForPeople(daemon);
+  if (!IsForPrograms(output)) return ForDisplay(daemon);
   nlohmann::ordered_json versions;
   versions["client"] = {{"version", PENSTOCK_VERSION}, {"protocol", shm::kProtocolVersion}};
   if (daemon.ok()) {

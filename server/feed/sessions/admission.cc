@@ -43,8 +43,9 @@ absl::Status Admit(const Admission& limits, const Applicant& applicant) {
 absl::Status CheckFingerprint(uint64_t expected, uint64_t fingerprint) {
   if (expected == 0 || expected == fingerprint) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "the state belongs to another feed: its fingerprint is ", absl::Hex(expected, absl::kZeroPad16),
-      ", this feed's is ", absl::Hex(fingerprint, absl::kZeroPad16),
+      "the state belongs to another feed: its fingerprint is ",
+      absl::Hex(expected, absl::kZeroPad16), ", this feed's is ",
+      absl::Hex(fingerprint, absl::kZeroPad16),
       "; the dataset, its order, its seed or the decoding has changed since the state was saved"));
 }
 
