@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-PATIENCE = 30  # seconds for any answer
+PATIENCE = 60  # seconds for any answer, also of a browser on a busy machine
 
 
 def find():
