@@ -85,8 +85,7 @@ TEST(OperatorsTest, RefusalsAndActionsAreLoggedWithTheirActorAndCounted) {
       AllOf(HasSubstr("event=refused " + who +
                       "AdminService.SetWorkers workers=7 reason=not_operator"),
             HasSubstr("event=refused " + who +
-                      "FeedService.DescribeDataset what=\"dataset "
-                      "'secret-set'\" reason=not_in_group"),
+                      "FeedService.DescribeDataset dataset=secret-set reason=not_in_group"),
             HasSubstr("is not in the groups of dataset 'secret-set'"),
             HasSubstr("event=operator_action user=" + std::to_string(kAdminUser) +
                       " pid=" + std::to_string(admin.pid()) +
