@@ -123,7 +123,7 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   v1::GetStatusResponse StatusOf(feed::Engine& engine, const Opener& viewer,
                                  base::TimePoint now) const;
   v1::WatchStatusResponse Look(feed::Engine& engine, const Opener& viewer,
-                                base::TimePoint now) const;
+                               base::TimePoint now) const;
   void SetDraining(bool draining, const session::AskedBy& asked_by,
                    rpc::Callback<v1::DrainResponse> done);
   void ForgetThoseWhoHoldNothing();

@@ -5,7 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "server/app/catalog/catalog.h"
 #include "tests/support/message_of.h"
-#include "tests/unit/app/catalog_rig.h"
+#include "tests/unit/app/catalog/catalog_rig.h"
 
 namespace penstock::app {
 namespace {

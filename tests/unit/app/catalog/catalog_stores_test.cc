@@ -5,7 +5,7 @@
 
 #include "tests/support/files/store_in_folder.h"
 #include "tests/support/files/tar_maker.h"
-#include "tests/unit/app/catalog_rig.h"
+#include "tests/unit/app/catalog/catalog_rig.h"
 
 namespace penstock::app {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "common/base/mutex.h"
 #include "server/app/catalog/catalog.h"
-#include "tests/unit/app/catalog_rig.h"
+#include "tests/unit/app/catalog/catalog_rig.h"
 
 namespace penstock::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <future>
 
 #include "server/app/catalog/catalog.h"
-#include "tests/unit/app/catalog_rig.h"
+#include "tests/unit/app/catalog/catalog_rig.h"
 
 namespace penstock::app {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/support/files/idx_maker.h"
 #include "tests/support/files/tar_maker.h"
 #include "tests/support/message_of.h"
-#include "tests/unit/app/catalog_rig.h"
+#include "tests/unit/app/catalog/catalog_rig.h"
 
 namespace penstock::app {
 namespace {

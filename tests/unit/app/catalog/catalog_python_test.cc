@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "server/app/catalog/catalog.h"
-#include "tests/unit/app/catalog_rig.h"
+#include "tests/unit/app/catalog/catalog_rig.h"
 
 namespace penstock::app {
 namespace {
