@@ -165,7 +165,7 @@ absl::Status MirrorFiles::Load(const ObjectId& id, uint64_t object_bytes,
     if (::ftruncate(index.get(), 0) != 0 || ::ftruncate(data.get(), 0) != 0 ||
         !WriteWhole(index, 0, AsBytes(header)))
       return Trouble(name_ + kIndex);
-    stamp_ = StampOf(index);
+    stamp_ = MakeStamp(index);
     return absl::OkStatus();
   }
   const uint64_t end = ForEachRecord(index, object_bytes, each);
@@ -173,7 +173,7 @@ absl::Status MirrorFiles::Load(const ObjectId& id, uint64_t object_bytes,
   // What follows was not written whole. New records come in its place.
   if (::ftruncate(index.get(), static_cast<off_t>(end)) != 0) return Trouble(name_ + kIndex);
   (void)::futimens(index.get(), nullptr);  // it was used now
-  stamp_ = StampOf(index);
+  stamp_ = MakeStamp(index);
   return absl::OkStatus();
 }
 
@@ -187,12 +187,12 @@ absl::Status MirrorFiles::LoadReadOnly(const ObjectId& id, uint64_t object_bytes
   if (!index.valid() || !ReadWhole(index, 0, AsWritable(there)) || there != header)
     return absl::OkStatus();
   records_ = (ForEachRecord(index, object_bytes, each) - sizeof header) / sizeof(IndexRecord);
-  stamp_ = StampOf(index);
+  stamp_ = MakeStamp(index);
   is_torn_ = true;  // perhaps; then it is cut off before anything is written
   return absl::OkStatus();
 }
 
-MirrorFiles::IndexStamp MirrorFiles::StampOf(const posix::Fd& index) {
+MirrorFiles::IndexStamp MirrorFiles::MakeStamp(const posix::Fd& index) {
   struct stat stat {};
   if (::fstat(index.get(), &stat) != 0) return {};
   return {.inode = stat.st_ino,
@@ -202,7 +202,7 @@ MirrorFiles::IndexStamp MirrorFiles::StampOf(const posix::Fd& index) {
 
 bool MirrorFiles::IsIndexMine() const {
   const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_RDONLY);
-  return index.valid() && StampOf(index) == stamp_;
+  return index.valid() && MakeStamp(index) == stamp_;
 }
 
 std::optional<uint64_t> MirrorFiles::DataBytes() const {
@@ -252,7 +252,7 @@ absl::Status MirrorFiles::MendEnd() {
   const uint64_t end = sizeof(IndexHeader) + records_ * sizeof(IndexRecord);
   if (!index.valid() || ::ftruncate(index.get(), static_cast<off_t>(end)) != 0)
     return Trouble(name_ + kIndex);
-  stamp_ = StampOf(index);
+  stamp_ = MakeStamp(index);
   is_torn_ = false;
   return absl::OkStatus();
 }
@@ -274,12 +274,12 @@ absl::Status MirrorFiles::Append(const KeptPiece& piece) {
   const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_WRONLY | O_APPEND);
   if (!index.valid()) return Trouble(name_ + kIndex);
   // Whoever changed it may have left anything: such an index is written anew.
-  if (StampOf(index) != stamp_)
+  if (MakeStamp(index) != stamp_)
     return absl::DataLossError(absl::StrCat("'", name_, kIndex, "' was changed by somebody else"));
   const ssize_t put = ::write(index.get(), &record, sizeof record);
   if (put == sizeof record) {
     ++records_;
-    stamp_ = StampOf(index);
+    stamp_ = MakeStamp(index);
     return absl::OkStatus();
   }
   const absl::Status trouble =
@@ -302,7 +302,7 @@ bool MirrorFiles::Compact(const ObjectId& id, uint64_t object_bytes,
                  (name_ + kIndex).c_str()) == 0;
   if (!written) return false;
   records_ = records.size();
-  stamp_ = StampOf(index);
+  stamp_ = MakeStamp(index);
   is_torn_ = false;
   return true;
 }

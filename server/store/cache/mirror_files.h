@@ -86,7 +86,7 @@ class MirrorFiles {
     int64_t changed_ns = 0;
     bool operator==(const IndexStamp&) const = default;
   };
-  static IndexStamp StampOf(const posix::Fd& index);
+  static IndexStamp MakeStamp(const posix::Fd& index);
 
   absl::Status LoadReadOnly(const ObjectId& id, uint64_t object_bytes,
                             const std::function<void(const KeptPiece&)>& each);
