@@ -18,7 +18,7 @@ constexpr int kMaxAnswerBytes = 256 << 20;
 class GrpcAdminClient final : public AdminClient {
  public:
   GrpcAdminClient(const std::shared_ptr<grpc::Channel>& channel, const std::string& address)
-      : address_(address), stub_(v1::AdminService::NewStub(channel)) {}
+      : address_(address), channel_(channel), stub_(v1::AdminService::NewStub(channel)) {}
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
     return Call(&v1::AdminService::Stub::GetStatus, v1::GetStatusRequest());
@@ -147,6 +147,9 @@ class GrpcAdminClient final : public AdminClient {
   absl::Status InWords(const grpc::Status& status) const {
     switch (status.error_code()) {
       case grpc::StatusCode::UNAVAILABLE:
+        // Then the daemon has answered, and says that something else is away, such as a store.
+        if (channel_->GetState(false) == GRPC_CHANNEL_READY)
+          return absl::UnavailableError(status.error_message());
         return absl::UnavailableError(
             absl::StrCat("the daemon at ", address_, " does not accept calls (",
                          status.error_message(), "); check whether it still runs"));
@@ -164,6 +167,7 @@ class GrpcAdminClient final : public AdminClient {
   }
 
   const std::string address_;
+  const std::shared_ptr<grpc::Channel> channel_;  // shared with the stub
   const std::unique_ptr<v1::AdminService::Stub> stub_;
 };
 

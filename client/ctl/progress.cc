@@ -12,6 +12,7 @@ namespace {
 constexpr uint64_t kBarCells = 30;
 constexpr uint64_t kSlider = 5;  // cells of the block that moves to and fro if the total is unknown
 constexpr char kEraseLine[] = "\r\x1b[K";
+constexpr double kLeastSeconds = 0.5;  // before that, a rate says nothing
 constexpr base::Duration kBarEvery = std::chrono::milliseconds(100);
 constexpr base::Duration kLineEvery = std::chrono::seconds(5);
 
@@ -36,10 +37,10 @@ std::string Progress::End() const {
 
 std::string Progress::Words(uint64_t files_seen, base::TimePoint now) const {
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  std::string words = absl::StrCat(Count(files_seen), " files");
-  if (seconds > 0) {
+  std::string words = absl::StrCat(Count(files_seen), " ", what_);
+  if (seconds >= kLeastSeconds) {
     const auto rate = static_cast<uint64_t>(static_cast<double>(files_seen) / seconds);
-    absl::StrAppend(&words, ", ", Count(rate), " files/s");
+    absl::StrAppend(&words, ", ", Count(rate), " ", what_, "/s");
   }
   const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now - start_);
   return absl::StrCat(words, ", ", Age(static_cast<uint64_t>(elapsed.count())));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/clock.h"
 
@@ -14,9 +15,9 @@ class Progress {
  public:
   enum class Style { kBar, kLines };
 
-  // `expected`: number of files in the last index; 0 if there was none.
-  Progress(Style style, uint64_t expected, base::TimePoint start)
-      : style_(style), expected_(expected), start_(start) {}
+  // `expected`: number of files in the last index; 0 if there was none. `what` is counted.
+  Progress(Style style, uint64_t expected, base::TimePoint start, std::string what = "files")
+      : style_(style), expected_(expected), start_(start), what_(std::move(what)) {}
 
   uint64_t expected() const { return expected_; }
 
@@ -33,6 +34,7 @@ class Progress {
   Style style_;
   uint64_t expected_;
   base::TimePoint start_;
+  std::string what_;
   std::optional<base::TimePoint> last_;
 };
 

@@ -29,7 +29,9 @@ absl::StatusOr<std::string> FolderOf(const Call& call) {
 }
 
 std::string UrlOf(const store::CachedObject& object) {
-  return OneLine(object.url.empty() ? object.name : object.url);
+  if (object.url.empty()) return OneLine(object.name);
+  if (object.endpoint.empty()) return OneLine(object.url);
+  return OneLine(absl::StrCat(object.url, " at ", object.endpoint));
 }
 
 std::string ShowObjects(const std::vector<store::CachedObject>& objects) {
@@ -54,15 +56,18 @@ std::string ShowObjects(const std::vector<store::CachedObject>& objects) {
 }
 
 // Numbers as text, like those of other answers.
-std::string JsonOf(const std::vector<store::CachedObject>& objects) {
+std::string JsonOf(const std::vector<store::CachedObject>& objects,
+                   const store::KnownLines& answers = {}) {
   google::protobuf::Struct report;
+  (*report.mutable_fields())["damaged_answers"].set_string_value(absl::StrCat(answers.damaged));
   auto& list = *(*report.mutable_fields())["objects"].mutable_list_value();
   for (const store::CachedObject& object : objects) {
     auto& row = *list.add_values()->mutable_struct_value()->mutable_fields();
     const auto number = [&row](const char* name, uint64_t value) {
       row[name].set_string_value(absl::StrCat(value));
     };
-    row["url"].set_string_value(UrlOf(object));
+    row["url"].set_string_value(OneLine(object.url.empty() ? object.name : object.url));
+    row["endpoint"].set_string_value(OneLine(object.endpoint));
     row["name"].set_string_value(object.name);
     number("object_bytes", object.object_bytes);
     number("kept_bytes", object.kept_bytes);
@@ -92,6 +97,7 @@ absl::StatusOr<int> Verify(const std::string& folder, const Call& call, std::ost
   };
   PENSTOCK_ASSIGN_OR_RETURN(const std::vector<store::CachedObject> objects,
                             store::VerifyCache(folder, say));
+  PENSTOCK_ASSIGN_OR_RETURN(const store::KnownLines answers, store::VerifyAnswers(folder));
   uint64_t damaged = 0, pieces = 0, bytes = 0;
   std::string text;
   for (const store::CachedObject& object : objects) {
@@ -102,12 +108,19 @@ absl::StatusOr<int> Verify(const std::string& folder, const Call& call, std::ost
       absl::StrAppend(&text, UrlOf(object), ": ", Count(object.damaged), " damaged ",
                       object.damaged == 1 ? "piece" : "pieces", " of ", Count(object.pieces), "\n");
   }
+  if (answers.damaged > 0)
+    absl::StrAppend(
+        &text, "known: ", Count(answers.damaged), " damaged of ",
+        Count(answers.whole + answers.damaged),
+        " lines about what stores said, which count as unknown until they say it again\n");
   absl::StrAppend(&text, Count(pieces), " pieces, ", base::FormatBytes(bytes), ": ",
-                  damaged == 0 ? "all are as they were written"
-                               : "a daemon fetches damaged ones again when it reads them",
+                  damaged == 0
+                      ? "all are as they were written"
+                      : "a daemon fetches damaged ones again when it reads them; `penstockctl "
+                        "fetch` makes it check and fetch all",
                   "\n");
-  out << (IsForPrograms(call.output) ? ForPrograms(call.output, JsonOf(objects)) : text);
-  return damaged == 0 ? 0 : 1;
+  out << (IsForPrograms(call.output) ? ForPrograms(call.output, JsonOf(objects, answers)) : text);
+  return damaged == 0 && answers.damaged == 0 ? 0 : 1;
 }
 
 absl::StatusOr<int> Clear(const std::string& folder, std::ostream& out) {

@@ -20,9 +20,10 @@ namespace {
 constexpr base::Duration kStartFor = std::chrono::seconds(30);
 
 std::string ShowFetched(const v1::IndexDatasetResponse& fetched) {
-  std::string text = absl::StrCat(Count(fetched.samples_fetched()), " of ",
-                                  Count(fetched.samples_to_fetch()), " samples are in the cache; ",
-                                  base::FormatBytes(fetched.bytes_fetched()), " fetched\n");
+  std::string text =
+      absl::StrCat(Count(fetched.samples_fetched()), " of ", Count(fetched.samples_to_fetch()),
+                   " samples are in the cache; ", base::FormatBytes(fetched.bytes_fetched()),
+                   " fetched, not counting what indexing read\n");
   if (!fetched.warning().empty())
     absl::StrAppend(&text, "warning: ", OneLine(fetched.warning()), "\n");
   return text;
@@ -50,7 +51,8 @@ absl::StatusOr<int> RunFetch(AdminClient& daemon, const Call& call, Progress::St
   const auto fetched = daemon.IndexDataset(request, [&](const v1::IndexDatasetResponse& update) {
     if (update.done()) return true;
     if (!shown || (update.samples_to_fetch() > 0 && shown->expected() == 0))
-      shown.emplace(style, update.samples_to_fetch(), clock.Now());
+      shown.emplace(style, update.samples_to_fetch(), clock.Now(),
+                    update.samples_to_fetch() > 0 ? "samples" : "files");
     const uint64_t files =
         update.samples_to_fetch() > 0 ? update.samples_fetched() : update.files_seen();
     progress << shown->Update(files, clock.Now()) << std::flush;

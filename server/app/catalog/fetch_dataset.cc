@@ -34,20 +34,25 @@ class DatasetFetch {
 
  private:
   absl::Status One(uint64_t i) {
-    PENSTOCK_ASSIGN_OR_RETURN(const source::FetchOutcome one, dataset_.Fetch(range_.first + i));
-    bytes_ += one.bytes;
-    if (one.is_kept) {
+    const absl::StatusOr<source::FetchOutcome> one = dataset_.Fetch(range_.first + i);
+    if (absl::IsResourceExhausted(one.status())) return NoRoom(one.status());
+    PENSTOCK_RETURN_IF_ERROR(one.status());
+    bytes_ += one->bytes;
+    if (one->is_kept) {
       ++samples_;
       return absl::OkStatus();
     }
-    if (one.bytes == 0 && samples_.load() == 0)
-      return absl::FailedPreconditionError(
-          "there is no cache to fetch into; set PENSTOCK_STORE_CACHE to a folder on a local disk "
-          "and PENSTOCK_STORE_CACHE_MAX, then start the daemon again");
+    return absl::FailedPreconditionError(
+        "there is no cache to fetch into; set PENSTOCK_STORE_CACHE to a folder on a local disk "
+        "and PENSTOCK_STORE_CACHE_MAX, then start the daemon again");
+  }
+
+  absl::Status NoRoom(const absl::Status& why) const {
     return absl::ResourceExhaustedError(
         absl::StrCat("the cache has no room for all of it: ", samples_.load(), " of ", range_.count,
-                     " samples are there, ", base::FormatBytes(bytes_.load()),
-                     " of them fetched now; enlarge PENSTOCK_STORE_CACHE_MAX or free the disk"));
+                     " samples are there, with ", base::FormatBytes(bytes_.load()),
+                     " fetched now; what is there of the others was not looked at (", why.message(),
+                     "); enlarge PENSTOCK_STORE_CACHE_MAX or free the disk"));
   }
 
   const source::Dataset& dataset_;

@@ -112,7 +112,7 @@ absl::StatusOr<NpyLabels> ReadLabels(const NpyFile& file) {
                                                      " of memory, which is not available"));
   const std::span<std::byte> into(memory.get(), bytes);
   PENSTOCK_RETURN_IF_ERROR(file.file.remote != nullptr
-                               ? ReadInParts(*file.file.remote, file.extent().offset, into)
+                               ? ReadKeptParts(*file.file.remote, file.extent().offset, into)
                                : ReadExactly(file.opened, file.path, file.extent().offset, into));
   return NpyLabels::Make(std::move(memory), file.header.items(), file.header.type, file.path);
 }

@@ -72,6 +72,18 @@ absl::Status RemoteRanges::ReadOnce(uint64_t offset, std::span<std::byte> into) 
   return read;
 }
 
+absl::Status ReadKeptParts(const RemoteFile& file, uint64_t offset, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const size_t count = std::min(into.size(), kAtOnce);
+    absl::Status read = file.ReadPiece({.offset = offset, .bytes = count}, 0, into.first(count));
+    if (absl::IsUnavailable(read)) read = file.Read(offset, into.first(count));  // more patiently
+    PENSTOCK_RETURN_IF_ERROR(read);
+    offset += count;
+    into = into.subspan(count);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadInParts(const RemoteFile& file, uint64_t offset, std::span<std::byte> into) {
   while (!into.empty()) {
     const size_t count = std::min(into.size(), kAtOnce);

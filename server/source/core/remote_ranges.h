@@ -53,4 +53,8 @@ class RemoteRanges {
 // Fills `into` from the offset by requests of some MiB. **Errors**: those of RemoteFile::Read.
 absl::Status ReadInParts(const RemoteFile& file, uint64_t offset, std::span<std::byte> into);
 
+// The same by pieces, which a cache keeps: what opening a dataset reads whole. **Requires**:
+// nothing else of the file is read by pieces. **Errors**: those of RemoteFile::ReadPiece.
+absl::Status ReadKeptParts(const RemoteFile& file, uint64_t offset, std::span<std::byte> into);
+
 }  // namespace penstock::source

@@ -21,16 +21,23 @@ bool MakesHoles(const posix::Fd& file) {
   return ::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kBlock) == 0;
 }
 
+// Whether the path leads to what was opened.
+bool IsSame(const posix::Fd& opened, const std::string& path) {
+  struct stat used = {}, there = {};
+  return ::fstat(opened.get(), &used) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         used.st_dev == there.st_dev && used.st_ino == there.st_ino;
+}
+
 }  // namespace
 
-CacheFolder::CacheFolder(posix::Fd folder, posix::Fd lock, uint64_t most_bytes)
-    : folder_(std::move(folder)),
-      lock_(std::move(lock)),
+CacheFolder::CacheFolder(std::string path, FolderFiles files, uint64_t most_bytes)
+    : path_(std::move(path)),
+      folder_(std::move(files.folder)),
+      lock_(std::move(files.lock)),
       most_bytes_(most_bytes),
       makes_holes_(MakesHoles(lock_)) {}
 
-absl::StatusOr<std::unique_ptr<CacheFolder>> CacheFolder::Open(const std::string& path,
-                                                               uint64_t most_bytes) {
+absl::StatusOr<CacheFolder::FolderFiles> CacheFolder::OpenFiles(const std::string& path) {
   const auto failed = [&](absl::string_view what) {
     return base::ErrnoStatus(errno, absl::StrCat("the cache folder '", path, "': ", what));
   };
@@ -44,14 +51,33 @@ absl::StatusOr<std::unique_ptr<CacheFolder>> CacheFolder::Open(const std::string
         "the cache folder '", path,
         "' must be this user's, and closed to all others; run chmod 700, or name another one"));
   posix::Fd lock = OpenIn(folder, kCacheLock, O_RDWR | O_CREAT);
+  if (!lock.valid() && errno == EROFS) lock = OpenIn(folder, kCacheLock, O_RDONLY);
   if (!lock.valid()) return failed("opening its lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return absl::FailedPreconditionError(
         absl::StrCat("the cache folder '", path, "' is used by another daemon; give each its own"));
-  std::unique_ptr<CacheFolder> made(
-      new CacheFolder(std::move(folder), std::move(lock), most_bytes));
+  return FolderFiles{.folder = std::move(folder), .lock = std::move(lock)};
+}
+
+absl::StatusOr<std::unique_ptr<CacheFolder>> CacheFolder::Open(const std::string& path,
+                                                               uint64_t most_bytes) {
+  PENSTOCK_ASSIGN_OR_RETURN(FolderFiles files, OpenFiles(path));
+  std::unique_ptr<CacheFolder> made(new CacheFolder(path, std::move(files), most_bytes));
   made->CountFiles();
   return made;
+}
+
+// Others use the descriptors meanwhile, so these keep their numbers.
+absl::Status CacheFolder::Revive() {
+  const base::MutexLock reviving(reviving_);
+  if (IsSame(folder_, path_) && IsSame(lock_, absl::StrCat(path_, "/", kCacheLock)))
+    return absl::OkStatus();
+  PENSTOCK_ASSIGN_OR_RETURN(const FolderFiles files, OpenFiles(path_));
+  if (::dup3(files.lock.get(), lock_.get(), O_CLOEXEC) < 0 ||
+      ::dup3(files.folder.get(), folder_.get(), O_CLOEXEC) < 0)
+    return base::ErrnoStatus(errno, absl::StrCat("the cache folder '", path_, "'"));
+  CountFiles();
+  return absl::OkStatus();
 }
 
 void CacheFolder::CountFiles() {
@@ -62,7 +88,7 @@ void CacheFolder::CountFiles() {
 }
 
 std::shared_ptr<Mirror> CacheFolder::OpenMirror(const ObjectId& id, uint64_t object_bytes,
-                                                const std::string& url) {
+                                                const std::string& url, absl::Status* trouble) {
   const std::string name =
       absl::StrCat(absl::Hex(id[0], absl::kZeroPad16), absl::Hex(id[1], absl::kZeroPad16));
   const base::MutexLock opening(opening_);
@@ -71,7 +97,8 @@ std::shared_ptr<Mirror> CacheFolder::OpenMirror(const ObjectId& id, uint64_t obj
     if (std::shared_ptr<Mirror> mirror = mirrors_[name].lock()) return mirror;
   }
   std::shared_ptr<Mirror> made(new Mirror(*this, name, id, object_bytes));
-  if (!made->Load().ok()) return nullptr;
+  const absl::Status loaded = made->Load();
+  if (trouble != nullptr) *trouble = loaded;
   made->files_.NoteUrl(url);
   const base::MutexLock lock(mutex_);
   absl::erase_if(numbered_, [](const auto& each) { return each.second.expired(); });

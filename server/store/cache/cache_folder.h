@@ -58,8 +58,17 @@ class Mirror {
   // Fills `into`, all of the piece at the offset. False: it is not kept, or damaged, and then no
   // longer kept.
   bool Read(uint64_t offset, std::span<std::byte> into);
-  // Keeps a piece, if there is room for it. Pieces either are the same or have no byte in common.
-  void Keep(uint64_t offset, std::span<const std::byte> piece);
+  // The same, and also mends what is wrong with the files, so that a later process finds the piece,
+  // too. Says nothing about its use.
+  bool Check(uint64_t offset, std::span<std::byte> into);
+  // Keeps a piece. Pieces either are the same or have no byte in common. Files that are gone are
+  // made anew. **Errors**: ResourceExhausted: the folder is full; those of the file system. They
+  // are counted, and the next piece is tried again.
+  absl::Status TryKeep(uint64_t offset, std::span<const std::byte> piece);
+  // The same, for those who can do without.
+  void Keep(uint64_t offset, std::span<const std::byte> piece) {
+    TryKeep(offset, piece).IgnoreError();
+  }
 
  private:
   friend class CacheFolder;
@@ -71,10 +80,15 @@ class Mirror {
 
   Mirror(CacheFolder& folder, std::string name, const ObjectId& id, uint64_t object_bytes);
   absl::Status Load();
-  bool Write(const KeptPiece& piece, std::span<const std::byte> bytes);
+  absl::Status LoadFiles();
+  absl::Status MendFiles();
+  void ForgetBeyond(uint64_t end);
+  bool ReadIntact(uint64_t offset, std::span<std::byte> into);
+  absl::Status Write(const KeptPiece& piece, std::span<const std::byte> bytes);
   // Gives the blocks of a piece that is no longer in `kept_` back.
   void Free(uint64_t offset, uint64_t bytes);
   void CompactIfWorthwhile();
+  void Compact();
 
   CacheFolder& folder_;
   const ObjectId id_;
@@ -95,19 +109,24 @@ class CacheFolder {
     uint64_t found = 0;    // pieces that were read
     uint64_t kept = 0;     // pieces that were written
     uint64_t no_room = 0;  // pieces that were not written, for want of room or because of an error
-    uint64_t damaged = 0;  // pieces whose checksum was wrong
+    uint64_t damaged = 0;  // pieces whose checksum was wrong, or whose file was gone
     uint64_t removed = 0;  // objects that made room
     uint64_t evicted = 0;  // pieces that made room for others, which are needed sooner
   };
 
-  // Uses the folder, and makes it if it is not there; nobody else may look into it.
-  // **Errors**: FailedPrecondition: another process uses it; those of the file system.
+  // Uses the folder, and makes it if it is not there; nobody else may look into it. One that is
+  // mounted read-only is read, and takes nothing. **Errors**: FailedPrecondition: another process
+  // uses it; those of the file system.
   static absl::StatusOr<std::unique_ptr<CacheFolder>> Open(const std::string& path,
                                                            uint64_t most_bytes);
 
-  // Null if the object's index can neither be read nor made. `url`: for people.
+  // What the folder keeps of the object. `url`: for people. `trouble`: why its files can neither be
+  // read nor made; that is tried again whenever a piece is to be kept.
   std::shared_ptr<Mirror> OpenMirror(const ObjectId& id, uint64_t object_bytes,
-                                     const std::string& url = "");
+                                     const std::string& url = "", absl::Status* trouble = nullptr);
+  // If the folder or its lock was removed, or another one is in its place, uses what is there now,
+  // or makes it anew. **Errors**: those of Open; then what was used before stays.
+  absl::Status Revive();
 
   Counts counts() const;
 
@@ -119,7 +138,11 @@ class CacheFolder {
   };
   using Victims = std::vector<Victim>;
 
-  CacheFolder(posix::Fd folder, posix::Fd lock, uint64_t most_bytes);
+  struct FolderFiles {
+    posix::Fd folder, lock;
+  };
+  static absl::StatusOr<FolderFiles> OpenFiles(const std::string& path);
+  CacheFolder(std::string path, FolderFiles files, uint64_t most_bytes);
 
   void CountFiles();
   // Puts the piece into the mirror's `kept_`, as one that is being written, with room for it; its
@@ -135,9 +158,11 @@ class CacheFolder {
   UseTime TakeExpected(Mirror& mirror, uint64_t offset) PENSTOCK_REQUIRES(mutex_);
   bool RemoveOldest();
 
-  const posix::Fd folder_, lock_;
+  const std::string path_;
+  const posix::Fd folder_, lock_;  // their numbers stay if another folder takes this one's place
   const uint64_t most_bytes_;
   const bool makes_holes_;  // whether the file system gives back parts of files
+  base::Mutex reviving_;    // before mutex_
   base::Mutex opening_;     // held while objects are opened or removed, before mutex_
   mutable base::Mutex mutex_;
   std::map<std::string, std::weak_ptr<Mirror>> mirrors_ PENSTOCK_GUARDED_BY(mutex_);  // by name

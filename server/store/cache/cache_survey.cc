@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "server/store/cache/mirror_files.h"
 
 namespace penstock::store {
@@ -39,7 +41,9 @@ PiecesByOffset PiecesIn(const posix::Fd& folder, const std::string& name, uint64
 }
 
 CachedObject Survey(const posix::Fd& folder, const std::string& name) {
-  CachedObject object = {.name = name, .url = ReadUrl(folder, name)};
+  const std::pair<std::string, std::string> url =
+      absl::StrSplit(ReadUrl(folder, name), absl::MaxSplits('\n', 1));
+  CachedObject object = {.name = name, .url = url.first, .endpoint = url.second};
   const PiecesByOffset pieces = PiecesIn(folder, name, object.object_bytes);
   object.pieces = pieces.size();
   for (const auto& [offset, piece] : pieces) object.kept_bytes += piece.bytes;
@@ -51,7 +55,7 @@ CachedObject Survey(const posix::Fd& folder, const std::string& name) {
 
 void SortByUrl(std::vector<CachedObject>& objects) {
   std::sort(objects.begin(), objects.end(), [](const CachedObject& a, const CachedObject& b) {
-    return std::tie(a.url, a.name) < std::tie(b.url, b.name);
+    return std::tie(a.url, a.endpoint, a.name) < std::tie(b.url, b.endpoint, b.name);
   });
 }
 
@@ -96,6 +100,11 @@ absl::StatusOr<std::vector<CachedObject>> VerifyCache(
         CountDamaged(folder, object.name, [&](uint64_t bytes) { return progress(done += bytes); }));
   }
   return objects;
+}
+
+absl::StatusOr<KnownLines> VerifyAnswers(const std::string& path) {
+  PENSTOCK_RETURN_IF_ERROR(OpenCache(path).status());
+  return VerifyKnown(absl::StrCat(path, "/", kKnownFile));
 }
 
 absl::StatusOr<uint64_t> ClearCache(const std::string& path) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "server/store/cache/known_file.h"
 
 namespace penstock::store {
 
@@ -14,6 +15,7 @@ namespace penstock::store {
 struct CachedObject {
   std::string name = {};      // of its files, without an ending
   std::string url = {};       // without secrets; empty: unknown
+  std::string endpoint = {};  // of its store; empty: the usual one, or unknown
   uint64_t object_bytes = 0;  // of the whole object
   uint64_t pieces = 0;
   uint64_t kept_bytes = 0;  // of the pieces
@@ -29,6 +31,10 @@ absl::StatusOr<std::vector<CachedObject>> SurveyCache(const std::string& path);
 // A daemon that reads a damaged piece fetches it again. **Errors**: also Cancelled.
 absl::StatusOr<std::vector<CachedObject>> VerifyCache(
     const std::string& path, const std::function<bool(uint64_t)>& progress);
+
+// How many answers of stores the folder keeps, and how many of them are not what was written: those
+// count as unknown. **Errors**: as SurveyCache.
+absl::StatusOr<KnownLines> VerifyAnswers(const std::string& path);
 
 // Removes everything that is kept; returns how many bytes the files took. **Errors**:
 // FailedPrecondition: a daemon uses the folder, or it is none of a cache.

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/hash.h"
 
 namespace penstock::store {
@@ -44,6 +45,10 @@ IndexRecord MakeRecord(const KeptPiece& piece) {
   return {.piece = piece, .check = base::Hash(AsBytes(piece))};
 }
 
+absl::Status Trouble(const std::string& file) {
+  return base::ErrnoStatus(errno, absl::StrCat("'", file, "'"));
+}
+
 bool ReadWhole(const posix::Fd& file, uint64_t offset, std::span<std::byte> into) {
   while (!into.empty()) {
     const ssize_t got = ::pread(file.get(), into.data(), into.size(), static_cast<off_t>(offset));
@@ -59,6 +64,7 @@ bool WriteWhole(const posix::Fd& file, uint64_t offset, std::span<const std::byt
   while (!from.empty()) {
     const ssize_t put = ::pwrite(file.get(), from.data(), from.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
+    if (put == 0) errno = ENOSPC;
     if (put <= 0) return false;
     from = from.subspan(static_cast<size_t>(put));
     offset += static_cast<uint64_t>(put);
@@ -144,22 +150,67 @@ absl::Status MirrorFiles::Load(const ObjectId& id, uint64_t object_bytes,
                                const std::function<void(const KeptPiece&)>& each) {
   const IndexHeader header = {.id = id, .object_bytes = object_bytes};
   const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_RDWR | O_CREAT);
+  if (!index.valid() && errno == EROFS) return LoadReadOnly(id, object_bytes, each);
+  if (!index.valid()) return Trouble(name_ + kIndex);
   const posix::Fd data = OpenIn(folder_, name_ + kData, O_RDWR | O_CREAT);
-  if (!index.valid() || !data.valid()) return base::ErrnoStatus(errno, "opening a mirror");
+  if (!data.valid()) return Trouble(name_ + kData);
+  struct stat stat {};
+  if (::fstat(data.get(), &stat) != 0) return Trouble(name_ + kData);
+  if (!S_ISREG(stat.st_mode))
+    return absl::FailedPreconditionError(absl::StrCat("'", name_, kData, "' is no usual file"));
+  records_ = 0;
+  is_torn_ = is_read_only_ = false;
   IndexHeader there;
   if (!ReadWhole(index, 0, AsWritable(there)) || there != header) {
     if (::ftruncate(index.get(), 0) != 0 || ::ftruncate(data.get(), 0) != 0 ||
         !WriteWhole(index, 0, AsBytes(header)))
-      return base::ErrnoStatus(errno, "beginning a mirror");
+      return Trouble(name_ + kIndex);
+    stamp_ = MakeStamp(index);
     return absl::OkStatus();
   }
   const uint64_t end = ForEachRecord(index, object_bytes, each);
   records_ = (end - sizeof header) / sizeof(IndexRecord);
   // What follows was not written whole. New records come in its place.
-  if (::ftruncate(index.get(), static_cast<off_t>(end)) != 0)
-    return base::ErrnoStatus(errno, "shortening a mirror's index");
+  if (::ftruncate(index.get(), static_cast<off_t>(end)) != 0) return Trouble(name_ + kIndex);
   (void)::futimens(index.get(), nullptr);  // it was used now
+  stamp_ = MakeStamp(index);
   return absl::OkStatus();
+}
+
+// Nothing is written until the file system takes it again.
+absl::Status MirrorFiles::LoadReadOnly(const ObjectId& id, uint64_t object_bytes,
+                                       const std::function<void(const KeptPiece&)>& each) {
+  is_read_only_ = true;
+  const IndexHeader header = {.id = id, .object_bytes = object_bytes};
+  const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_RDONLY);
+  IndexHeader there;
+  if (!index.valid() || !ReadWhole(index, 0, AsWritable(there)) || there != header)
+    return absl::OkStatus();
+  records_ = (ForEachRecord(index, object_bytes, each) - sizeof header) / sizeof(IndexRecord);
+  stamp_ = MakeStamp(index);
+  is_torn_ = true;  // perhaps; then it is cut off before anything is written
+  return absl::OkStatus();
+}
+
+MirrorFiles::IndexStamp MirrorFiles::MakeStamp(const posix::Fd& index) {
+  struct stat stat {};
+  if (::fstat(index.get(), &stat) != 0) return {};
+  return {.inode = stat.st_ino,
+          .bytes = static_cast<uint64_t>(stat.st_size),
+          .changed_ns = stat.st_mtim.tv_sec * int64_t{1'000'000'000} + stat.st_mtim.tv_nsec};
+}
+
+bool MirrorFiles::IsIndexMine() const {
+  const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_RDONLY);
+  return index.valid() && MakeStamp(index) == stamp_;
+}
+
+std::optional<uint64_t> MirrorFiles::DataBytes() const {
+  struct stat stat {};
+  if (::fstatat(folder_.get(), (name_ + kData).c_str(), &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISREG(stat.st_mode))
+    return std::nullopt;
+  return static_cast<uint64_t>(stat.st_size);
 }
 
 void MirrorFiles::NoteUrl(const std::string& url) const {
@@ -185,32 +236,56 @@ bool MirrorFiles::Read(const KeptPiece& piece, std::span<std::byte> into) const 
   return data.valid() && ReadWhole(data, piece.offset, into) && base::Hash(into) == piece.checksum;
 }
 
-bool MirrorFiles::Write(const KeptPiece& piece, std::span<const std::byte> bytes) {
-  if (is_torn_) return false;
+absl::Status MirrorFiles::Write(const KeptPiece& piece, std::span<const std::byte> bytes) {
+  if (is_read_only_ && !OpenIn(folder_, name_ + kIndex, O_WRONLY | O_CREAT).valid())
+    return Trouble(name_ + kIndex);
+  is_read_only_ = false;
+  if (is_torn_) PENSTOCK_RETURN_IF_ERROR(MendEnd());
   const posix::Fd data = OpenIn(folder_, name_ + kData, O_WRONLY);
-  return data.valid() && WriteWhole(data, piece.offset, bytes) && Append(piece);
+  if (!data.valid() || !WriteWhole(data, piece.offset, bytes)) return Trouble(name_ + kData);
+  return Append(piece);
+}
+
+// Cuts off what was not written whole.
+absl::Status MirrorFiles::MendEnd() {
+  const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_WRONLY);
+  const uint64_t end = sizeof(IndexHeader) + records_ * sizeof(IndexRecord);
+  if (!index.valid() || ::ftruncate(index.get(), static_cast<off_t>(end)) != 0)
+    return Trouble(name_ + kIndex);
+  stamp_ = MakeStamp(index);
+  is_torn_ = false;
+  return absl::OkStatus();
 }
 
 bool MirrorFiles::Punch(const FileSpan& blocks) {
   if (blocks.bytes() == 0) return true;
   const posix::Fd data = OpenIn(folder_, name_ + kData, O_WRONLY);
-  return data.valid() &&
-         ::fallocate(data.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+  if (!data.valid()) return errno == ENOENT;  // there is nothing that takes room
+  return ::fallocate(data.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                      static_cast<off_t>(blocks.begin), static_cast<off_t>(blocks.bytes())) == 0;
 }
 
 void MirrorFiles::NoteGone(uint64_t offset) {
-  if (!is_torn_) Append({.offset = offset});
+  if (!is_torn_) Append({.offset = offset}).IgnoreError();
 }
 
-bool MirrorFiles::Append(const KeptPiece& piece) {
+absl::Status MirrorFiles::Append(const KeptPiece& piece) {
   const IndexRecord record = MakeRecord(piece);
   const posix::Fd index = OpenIn(folder_, name_ + kIndex, O_WRONLY | O_APPEND);
-  if (!index.valid()) return false;
+  if (!index.valid()) return Trouble(name_ + kIndex);
+  // Whoever changed it may have left anything: such an index is written anew.
+  if (MakeStamp(index) != stamp_)
+    return absl::DataLossError(absl::StrCat("'", name_, kIndex, "' was changed by somebody else"));
   const ssize_t put = ::write(index.get(), &record, sizeof record);
-  if (put > 0 && put != sizeof record) is_torn_ = true;
-  if (put == sizeof record) ++records_;
-  return put == sizeof record;
+  if (put == sizeof record) {
+    ++records_;
+    stamp_ = MakeStamp(index);
+    return absl::OkStatus();
+  }
+  const absl::Status trouble =
+      put < 0 ? Trouble(name_ + kIndex) : absl::ResourceExhaustedError("the disk is full");
+  if (put > 0) is_torn_ = true;
+  return trouble;
 }
 
 bool MirrorFiles::Compact(const ObjectId& id, uint64_t object_bytes,
@@ -227,6 +302,7 @@ bool MirrorFiles::Compact(const ObjectId& id, uint64_t object_bytes,
                  (name_ + kIndex).c_str()) == 0;
   if (!written) return false;
   records_ = records.size();
+  stamp_ = MakeStamp(index);
   is_torn_ = false;
   return true;
 }

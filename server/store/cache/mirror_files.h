@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -51,7 +52,8 @@ class MirrorFiles {
       : folder_(folder), name_(std::move(name)) {}
 
   // Opens the files of that object, or begins them: `each` gets the pieces, as their records follow
-  // each other. What comes after a record that was not written whole is cut off.
+  // each other. What comes after a record that was not written whole is cut off. On a file system
+  // that is mounted read-only, what is there is read.
   absl::Status Load(const ObjectId& id, uint64_t object_bytes,
                     const std::function<void(const KeptPiece&)>& each);
   // Says which object it is, for people. What fails is not there.
@@ -62,8 +64,8 @@ class MirrorFiles {
   // Fills `into`, all of the piece. False: its bytes are not those of the checksum.
   bool Read(const KeptPiece& piece, std::span<std::byte> into) const;
   // Writes the bytes, then their record, so that no record stands for bytes that nobody wrote.
-  // False: there is no room, or an error.
-  bool Write(const KeptPiece& piece, std::span<const std::byte> bytes);
+  // **Errors**: those of the file system, such as that it is full.
+  absl::Status Write(const KeptPiece& piece, std::span<const std::byte> bytes);
   // Gives blocks back to the file system. False: they still take room.
   bool Punch(const FileSpan& blocks);
   // Says that the piece is no longer there.
@@ -72,13 +74,31 @@ class MirrorFiles {
   bool Compact(const ObjectId& id, uint64_t object_bytes, const std::vector<KeptPiece>& pieces);
   uint64_t records() const { return records_; }  // in the index
 
+  // How many bytes the data file has; nullopt: it is gone, or is no longer a file.
+  std::optional<uint64_t> DataBytes() const;
+  // Whether the index is the file that was written here last, and nobody else has changed it.
+  bool IsIndexMine() const;
+
  private:
-  bool Append(const KeptPiece& piece);
+  // What tells a file that somebody else has changed, or put in its place.
+  struct IndexStamp {
+    uint64_t inode = 0, bytes = 0;
+    int64_t changed_ns = 0;
+    bool operator==(const IndexStamp&) const = default;
+  };
+  static IndexStamp MakeStamp(const posix::Fd& index);
+
+  absl::Status LoadReadOnly(const ObjectId& id, uint64_t object_bytes,
+                            const std::function<void(const KeptPiece&)>& each);
+  absl::Status Append(const KeptPiece& piece);
+  absl::Status MendEnd();
 
   const posix::Fd& folder_;
   const std::string name_;
   uint64_t records_ = 0;
-  // A record was not written whole, so none may follow until the index is read or written anew.
+  IndexStamp stamp_;           // of the index, as it was written here last
+  bool is_read_only_ = false;  // so was the file system when they were opened
+  // A record was not written whole, so none may follow until it is cut off.
   bool is_torn_ = false;
 };
 

@@ -243,6 +243,13 @@ absl::Status Attempt::CheckWhole() const {
   if (!request_.range || !is_success() || request_.method == TransferRequest::Method::kHead ||
       answer_.bytes == request_.range->bytes)
     return absl::OkStatus();
+  // Where the sizes are the same, it is how the object is stored.
+  if (const absl::string_view packed = answer_.Header("content-encoding");
+      !packed.empty() && packed != "identity")
+    return absl::FailedPreconditionError(
+        absl::StrCat("the server packs what it sends (Content-Encoding: ",
+                     absl::CHexEscape(packed.substr(0, 80)),
+                     "), so ranges are not those of the file; switch that off for these files"));
   return absl::UnavailableError(absl::StrCat("the answer ended after ", answer_.bytes, " of ",
                                              request_.range->bytes, " bytes"));
 }

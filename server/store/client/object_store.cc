@@ -13,18 +13,19 @@
 namespace penstock::store {
 namespace {
 
+constexpr std::chrono::milliseconds kLeastDeadline(100);
+
 constexpr size_t kMostRegions = 10'000;
 constexpr size_t kMostKeys = 1'000'000;
 constexpr uint64_t kSlowestBytesPerUs = 1;  // 1 MB/s, in addition to a request's deadline
 
 }  // namespace
 
-absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
-  TransferAnswer answer = Perform(address, Tries::kLong, [&](const StoreAccess& access) {
-    return ToStatRequest(address, access);
-  });
+absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address, Tries tries) {
+  TransferAnswer answer = Perform(
+      address, tries, [&](const StoreAccess& access) { return ToStatRequest(address, access); });
   if (answer.code == 400 || answer.code == 403 || answer.code == 405)
-    answer = Perform(address, Tries::kLong, [&](const StoreAccess& access) {
+    answer = Perform(address, tries, [&](const StoreAccess& access) {
       return ToReadRequest(address, access, {}, {.offset = 0, .bytes = 1});
     });
   PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, address));
@@ -36,10 +37,11 @@ absl::StatusOr<ObjectVersion> ObjectStore::Stat(const Address& address) {
                    "could not be noticed; serve it by one that does"));
 }
 
-absl::Status ObjectStore::ListPages(const Address& folder, ListDepth depth, const TakePage& take) {
+absl::Status ObjectStore::ListPages(const Address& folder, ListDepth depth, const TakePage& take,
+                                    Tries tries) {
   std::string token;
   do {
-    const TransferAnswer answer = Perform(folder, Tries::kLong, [&](const StoreAccess& access) {
+    const TransferAnswer answer = Perform(folder, tries, [&](const StoreAccess& access) {
       return ToListRequest(folder, access, token, depth);
     });
     PENSTOCK_RETURN_IF_ERROR(MakeStatus(answer, folder));
@@ -54,7 +56,7 @@ absl::Status ObjectStore::ListPages(const Address& folder, ListDepth depth, cons
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder) {
+absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder, Tries tries) {
   std::vector<std::string> keys;
   const auto take = [&](ListPage page) -> absl::StatusOr<bool> {
     for (ListedObject& object : page.objects) keys.push_back(std::move(object.key));
@@ -62,7 +64,7 @@ absl::StatusOr<std::vector<std::string>> ObjectStore::List(const Address& folder
     return absl::ResourceExhaustedError(absl::StrCat("'", ToText(folder), "' holds more than ",
                                                      kMostKeys, " objects; name the files"));
   };
-  PENSTOCK_RETURN_IF_ERROR(ListPages(folder, ListDepth::kOneLevel, take));
+  PENSTOCK_RETURN_IF_ERROR(ListPages(folder, ListDepth::kOneLevel, take, tries));
   std::sort(keys.begin(), keys.end());  // not all stores do
   return keys;
 }
@@ -188,8 +190,10 @@ void ObjectStore::CountRetry(const TransferAnswer& answer) {
 
 template <typename Make>
 TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const Make& make) {
-  const int most = tries == Tries::kLong ? options_.most_tries_long : options_.most_tries;
-  const base::TimePoint last_begin = base::Now() + options_.longest_trying;
+  const int most = tries == Tries::kShort ? options_.most_tries : options_.most_tries_long;
+  const bool is_brief = tries == Tries::kBrief;
+  const base::TimePoint until =
+      base::Now() + (is_brief ? options_.brief : options_.longest_trying);  // begins no try then
   bool has_learnt = false, has_renewed = false;
   base::BackOff back_off({.first = options_.first_pause, .longest = options_.longest_pause});
   for (int tried = 1;; ++tried) {
@@ -200,7 +204,11 @@ TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const M
       if (!keys.ok()) return {.status = base::Annotate(keys.status(), "getting keys")};
       way->access.credentials = *std::move(keys);
     }
-    TransferAnswer answer = transfers_.Perform(make(way->access));
+    TransferRequest request = make(way->access);
+    if (is_brief)
+      request.deadline = std::min<base::Duration>(
+          request.deadline, std::max<base::Duration>(until - base::Now(), kLeastDeadline));
+    TransferAnswer answer = transfers_.Perform(std::move(request));
     if (!has_learnt && LearnsRegion(address, way->access, answer)) {
       has_learnt = true;
       continue;
@@ -210,8 +218,8 @@ TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const M
       has_renewed = true;
       continue;
     }
-    if (tried >= most || base::Now() >= last_begin) return answer;
-    if (!absl::IsUnavailable(ToStatus(answer, address))) return answer;
+    const bool is_over = tried >= most || base::Now() >= until;
+    if (is_over || !absl::IsUnavailable(ToStatus(answer, address))) return answer;
     CountRetry(answer);
     Pause(back_off.Next(), answer);
   }

@@ -35,6 +35,8 @@ class ObjectStore {
     base::Duration longest_trying = std::chrono::seconds(12);  // no other try begins after that
     base::Duration first_pause = std::chrono::milliseconds(100);
     base::Duration longest_pause = std::chrono::seconds(5);  // also if the store asks for more
+    // Of Tries::kBrief: all of them together.
+    base::Duration brief = std::chrono::seconds(10);
   };
   // **Requires**: `transfers` outlives the store.
   ObjectStore(Transfers& transfers, const Options& options)
@@ -47,21 +49,25 @@ class ObjectStore {
   // The endpoint of the object's place; empty: the usual one, or there is no place.
   std::string EndpointOf(const Address& address) const;
 
+  // How long an answer is waited for. kShort: a reader in a feed asks again; kLong: nobody does;
+  // kBrief: an older answer would do, so a store that says nothing is given up after ten seconds.
+  enum class Tries { kShort, kLong, kBrief };
+
   // Asks by HEAD; if that is refused, by a request for one byte, because only its answer says why,
   // and because some may read an object without looking at it. **Errors**: those of ToStatus;
   // FailedPrecondition if the store tells nothing by which another version could be recognised.
-  absl::StatusOr<ObjectVersion> Stat(const Address& address);
+  absl::StatusOr<ObjectVersion> Stat(const Address& address, Tries tries = Tries::kLong);
   // The names of all objects of the folder (its key ends in a slash, or is empty), but for those in
   // folders below it, in the order of their bytes. **Errors**: those of ToListPage;
   // ResourceExhausted: more than a million.
-  absl::StatusOr<std::vector<std::string>> List(const Address& folder);
+  absl::StatusOr<std::vector<std::string>> List(const Address& folder, Tries tries = Tries::kLong);
   // Gives `take` what the folder holds, a page of a thousand at a time, until it returns false.
   // **Errors**: those of ToListPage and of `take`.
   using TakePage = std::function<absl::StatusOr<bool>(ListPage)>;
-  absl::Status ListPages(const Address& folder, ListDepth depth, const TakePage& take);
+  absl::Status ListPages(const Address& folder, ListDepth depth, const TakePage& take,
+                         Tries tries = Tries::kLong);
   // Fills `into` from the offset of that version. **Requires**: the range lies within it, and is
   // not empty. **Errors**: those of ToStatus and CheckVersion; `into` is then unspecified.
-  enum class Tries { kShort, kLong };
   absl::Status Read(const Address& address, const ObjectVersion& version, uint64_t offset,
                     std::span<std::byte> into, Tries tries = Tries::kShort);
 

@@ -24,6 +24,9 @@ absl::Status ToTransferStatus(const Curl& curl, CURLcode code) {
     case CURLE_SSL_CACERT_BADFILE:
       return absl::FailedPreconditionError(absl::StrCat(
           "the file with certificates to trust (AWS_CA_BUNDLE, or `ca`) cannot be used: ", why));
+    case CURLE_OUT_OF_MEMORY:  // also of a header that is longer than libcurl's limit
+      return absl::UnavailableError(
+          "the headers of the server's answer are too long, or there is no memory for them");
     default:
       return absl::UnavailableError(why);
   }

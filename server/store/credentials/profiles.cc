@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/posix/fd.h"
 #include "server/store/credentials/key_answers.h"
 
@@ -17,6 +19,12 @@ namespace penstock::store {
 namespace {
 
 constexpr size_t kLargestProfiles = 1 << 20;
+
+// Some editors put a byte order mark before the text.
+absl::string_view WithoutMark(absl::string_view text) {
+  absl::ConsumePrefix(&text, "\xEF\xBB\xBF");
+  return text;
+}
 
 // A file's text; nullopt: it is not there, or may not be read.
 absl::StatusOr<std::optional<std::string>> ReadWhole(const std::string& path) {
@@ -48,6 +56,24 @@ ProfilesFile FindFile(const Environment& environment, const char* variable, cons
   return {home.empty() ? "" : absl::StrCat(home, usual), false};
 }
 
+// Other tools refuse a file with settings outside of profiles; silence would look like no keys.
+absl::Status CheckProfiles(absl::string_view text, const std::string& path) {
+  bool has_profile = false, has_more = false;
+  for (absl::string_view line : absl::StrSplit(WithoutMark(text), '\n')) {
+    line = absl::StripAsciiWhitespace(line);
+    if (line.empty() || line[0] == '#' || line[0] == ';') continue;
+    has_profile |= line.front() == '[' && line.back() == ']';
+    has_more = true;
+  }
+  const bool is_text = !absl::StrContains(text, '\0');
+  if (is_text && (has_profile || !has_more)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", path, "' could not be understood: ",
+                   is_text ? "it has no line like [default] that begins a profile"
+                           : "it holds zero bytes, as UTF-16 does",
+                   "; write it as text in UTF-8, as `aws configure` does"));
+}
+
 absl::Status AddFrom(const ProfilesFile& file, Profile& profile) {
   if (file.path.empty()) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const std::optional<std::string> text, ReadWhole(file.path));
@@ -56,6 +82,7 @@ absl::Status AddFrom(const ProfilesFile& file, Profile& profile) {
         "the profile '", profile.name, "' is to be used, but '", file.path, "' cannot be read"));
   absl::StrAppend(&profile.files, profile.files.empty() ? "'" : " and '", file.path, "'");
   if (!text) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(CheckProfiles(*text, file.path));
   for (auto& [name, value] : ReadProfile(*text, profile.name)) {
     profile.is_there = true;
     profile.settings.emplace(name, value);  // the first file's count
@@ -77,7 +104,7 @@ constexpr char kExport[] =
 std::map<std::string, std::string> ReadProfile(absl::string_view text, absl::string_view profile) {
   std::map<std::string, std::string> settings;
   bool is_there = false, is_below = false;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+  for (absl::string_view line : absl::StrSplit(WithoutMark(text), '\n')) {
     const bool is_indented = !line.empty() && absl::ascii_isblank(line[0]);
     line = absl::StripAsciiWhitespace(line);
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;

@@ -1,15 +1,17 @@
 #include "server/store/files/last_known.h"
 
+#include <sys/stat.h>
+
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/base/hash.h"
+#include "server/store/cache/known_file.h"
 
 namespace penstock::store {
 namespace {
@@ -17,32 +19,9 @@ namespace {
 constexpr base::Duration kAwayFor = std::chrono::seconds(30);
 constexpr uint64_t kMostLines = 4;  // for each entry; beyond that the file is written anew
 
-uint64_t HashOfText(absl::string_view text) {
-  base::Hasher hasher;
-  hasher.Add(text);
-  return hasher.Digest();
-}
-
-// "WHAT TEXT CHECK": two hashes in hexadecimal digits, and between them the escaped text.
-std::string ToLine(uint64_t what, const std::string& text) {
-  const std::string line = absl::StrCat(absl::Hex(what), " ", absl::Base64Escape(text));
-  return absl::StrCat(line, " ", absl::Hex(HashOfText(line)), "\n");
-}
-
-std::optional<std::pair<uint64_t, std::string>> FromLine(absl::string_view line) {
-  const size_t end = line.rfind(' ');
-  if (end == absl::string_view::npos) return std::nullopt;
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(line.substr(0, end), absl::MaxSplits(' ', 1));
-  uint64_t what = 0, check = 0;
-  std::string text;
-  const bool is_whole = absl::SimpleHexAtoi(parts.first, &what) &&
-                        absl::SimpleHexAtoi(line.substr(end + 1), &check) &&
-                        check == HashOfText(line.substr(0, end)) &&
-                        absl::Base64Unescape(parts.second, &text);
-  if (!is_whole) return std::nullopt;
-  return std::make_pair(what, std::move(text));
-}
+// The text of an object that is not there.
+constexpr char kAbsent[] = "absent";
+constexpr uint64_t kMostKeptBytes = 64 << 20;
 
 }  // namespace
 
@@ -57,17 +36,36 @@ void LastKnown::Load() {
   {
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line); ++lines) {
-      auto entry = FromLine(line);
+      auto entry = FromKnownLine(line);
       is_torn |= !entry;
       if (entry) known_[entry->first] = std::move(entry->second);
     }
   }
-  if (!is_torn && lines <= kMostLines * known_.size()) return;
+  for (const auto& [what, text] : known_) kept_bytes_ += text.size();
+  stamp_ = StampOfFile();
+  if (is_torn || lines > kMostLines * known_.size()) WriteAnew();
+}
+
+LastKnown::KnownStamp LastKnown::StampOfFile() const {
+  struct stat stat {};
+  if (::stat(path_.c_str(), &stat) != 0) return {};
+  return {.inode = stat.st_ino,
+          .bytes = static_cast<uint64_t>(stat.st_size),
+          .changed_ns = stat.st_mtim.tv_sec * int64_t{1'000'000'000} + stat.st_mtim.tv_nsec};
+}
+
+void LastKnown::WriteAnew() {
   const std::string anew = path_ + ".new";
   std::ofstream file(anew, std::ios::trunc);
-  for (const auto& [what, text] : known_) file << ToLine(what, text);
+  for (const auto& [what, text] : known_) file << ToKnownLine(what, text);
   file.close();
   if (file) (void)::rename(anew.c_str(), path_.c_str());
+  stamp_ = StampOfFile();
+}
+
+void LastKnown::Mend() {
+  const base::MutexLock lock(mutex_);
+  if (!path_.empty() && stamp_ != StampOfFile()) WriteAnew();
 }
 
 void LastKnown::Note(const std::string& what, const std::string& text) {
@@ -75,9 +73,12 @@ void LastKnown::Note(const std::string& what, const std::string& text) {
   const uint64_t hash = HashOfText(what);
   const base::MutexLock lock(mutex_);
   const auto [known, is_new] = known_.try_emplace(hash, text);
-  if (!is_new && known->second == text) return;
+  const bool is_mine = stamp_ == StampOfFile();
+  if (!is_new && known->second == text && is_mine) return;
   known->second = text;
-  std::ofstream(path_, std::ios::app) << ToLine(hash, text);
+  if (!is_mine) return WriteAnew();
+  std::ofstream(path_, std::ios::app) << ToKnownLine(hash, text);
+  stamp_ = StampOfFile();
 }
 
 std::optional<std::string> LastKnown::Find(const std::string& what) const {
@@ -104,6 +105,26 @@ std::optional<ObjectVersion> LastKnown::FindVersion(const std::string& what) con
   version.modified = parts[3];
   if (!version.is_pinned()) return std::nullopt;
   return version;
+}
+
+void LastKnown::NoteAbsent(const std::string& what) { Note(what, kAbsent); }
+
+bool LastKnown::IsAbsent(const std::string& what) const { return Find(what) == kAbsent; }
+
+void LastKnown::NoteBytes(const std::string& what, std::span<const std::byte> bytes) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (kept_bytes_ + bytes.size() > kMostKeptBytes) return;
+    kept_bytes_ += bytes.size();
+  }
+  Note(what, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+bool LastKnown::FindBytes(const std::string& what, std::span<std::byte> into) const {
+  const std::optional<std::string> text = Find(what);
+  if (!text || text->size() != into.size()) return false;
+  std::memcpy(into.data(), text->data(), into.size());
+  return true;
 }
 
 void LastKnown::NoteNames(const std::string& what, const std::vector<std::string>& names) {

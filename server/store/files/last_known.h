@@ -6,8 +6,10 @@
 // **Thread safety**: any thread. Calls read and write the file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +29,20 @@ class LastKnown {
   // `what`: names the object or the folder, and the store that it is in.
   void NoteVersion(const std::string& what, const ObjectVersion& version);
   std::optional<ObjectVersion> FindVersion(const std::string& what) const;
+  // That the store said that there is no such object. A later version takes this back.
+  void NoteAbsent(const std::string& what);
+  bool IsAbsent(const std::string& what) const;
   void NoteNames(const std::string& what, const std::vector<std::string>& names);
   std::optional<std::vector<std::string>> FindNames(const std::string& what) const;
+
+  // Bytes of one version of an object, which opening it reads; `what` names the version, too. Where
+  // 64 MiB are kept already, no more are.
+  void NoteBytes(const std::string& what, std::span<const std::byte> bytes);
+  // Fills `into`. False: they are not known.
+  bool FindBytes(const std::string& what, std::span<std::byte> into) const;
+
+  // Writes the file anew if somebody else has removed or changed it.
+  void Mend();
 
   // Whether a store, named by its bucket or host, did not answer a moment ago, so that asking it
   // again would only take time.
@@ -37,7 +51,16 @@ class LastKnown {
   void NoteAnswer(const std::string& where);
 
  private:
+  // What tells the file from one that somebody else has changed or removed.
+  struct KnownStamp {
+    uint64_t inode = 0, bytes = 0;
+    int64_t changed_ns = 0;
+    bool operator==(const KnownStamp&) const = default;
+  };
+
   void Load();
+  KnownStamp StampOfFile() const;
+  void WriteAnew() PENSTOCK_REQUIRES(mutex_);
   void Note(const std::string& what, const std::string& text);
   std::optional<std::string> Find(const std::string& what) const;
 
@@ -45,6 +68,8 @@ class LastKnown {
   mutable base::Mutex mutex_;
   // By a hash of `what`; a text that ToText or names gave.
   absl::flat_hash_map<uint64_t, std::string> known_ PENSTOCK_GUARDED_BY(mutex_);
+  KnownStamp stamp_ PENSTOCK_GUARDED_BY(mutex_);         // of the file, as it was written here last
+  uint64_t kept_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // of what NoteBytes was given
   absl::flat_hash_map<std::string, base::TimePoint> away_until_ PENSTOCK_GUARDED_BY(mutex_);
 };
 

@@ -70,7 +70,8 @@ absl::StatusOr<Answer> OpenedStores::AskOrRemember(absl::string_view kind, const
       absl::StrCat(kind, " ", objects.EndpointOf(address), " ", ToText(address));
   std::optional<Answer> last = find(what);
   if (last && known.IsAway(address.place)) return *std::move(last);
-  absl::StatusOr<Answer> answer = ask();
+  absl::StatusOr<Answer> answer =
+      ask(last ? ObjectStore::Tries::kBrief : ObjectStore::Tries::kLong);
   if (answer.ok()) {
     known.NoteAnswer(address.place);
     note(what, *answer);
@@ -84,16 +85,59 @@ absl::StatusOr<Answer> OpenedStores::AskOrRemember(absl::string_view kind, const
 }
 
 absl::StatusOr<ObjectVersion> OpenedStores::Look(const Address& address) {
-  return AskOrRemember<ObjectVersion>(
-      "object", address, [&] { return objects.Stat(address); },
-      [&](const std::string& what) { return known.FindVersion(what); },
-      [&](const std::string& what, const ObjectVersion& is) { known.NoteVersion(what, is); });
+  using Tries = ObjectStore::Tries;
+  using Looked = std::optional<ObjectVersion>;  // nullopt: there is no such object
+  absl::Status absent = absl::NotFoundError(absl::StrCat(
+      "'", ToText(address), "' was not there when the store last answered, which it does not now"));
+  const auto ask = [&](Tries tries) -> absl::StatusOr<Looked> {
+    absl::StatusOr<ObjectVersion> version = objects.Stat(address, tries);
+    if (version.ok()) return Looked(*std::move(version));
+    if (!absl::IsNotFound(version.status())) return version.status();
+    absent = version.status();
+    return Looked();
+  };
+  const auto find = [&](const std::string& what) -> std::optional<Looked> {
+    if (Looked version = known.FindVersion(what)) return version;
+    return known.IsAbsent(what) ? std::make_optional<Looked>(std::nullopt) : std::nullopt;
+  };
+  const auto note = [&](const std::string& what, const Looked& is) {
+    is ? known.NoteVersion(what, *is) : known.NoteAbsent(what);
+  };
+  PENSTOCK_ASSIGN_OR_RETURN(Looked looked,
+                            AskOrRemember<Looked>("object", address, ask, find, note));
+  if (!looked) return absent;
+  return *std::move(looked);
+}
+
+absl::Status OpenedStores::ListPages(const Address& folder, ListDepth depth,
+                                     const ObjectStore::TakePage& take) {
+  if (known.IsAway(folder.place))
+    return absl::UnavailableError(
+        absl::StrCat("'", ToText(folder), "': the store did not answer a moment ago"));
+  // Who has listed it once may have kept what it said.
+  const std::string what = absl::StrCat("listed ", objects.EndpointOf(folder), " ", ToText(folder));
+  const bool was_listed = known.FindNames(what).has_value();
+  const absl::Status listed = objects.ListPages(
+      folder, depth, take, was_listed ? ObjectStore::Tries::kBrief : ObjectStore::Tries::kLong);
+  if (absl::IsUnavailable(listed)) known.NoteAway(folder.place);
+  if (listed.ok()) known.NoteNames(what, {});
+  return listed;
+}
+
+absl::Status OpenedStores::ReadBeginning(const std::string& version, uint64_t offset,
+                                         std::span<std::byte> into, const FetchedObject& object) {
+  const bool is_kept = offset < kBeginning && into.size() <= kBeginning - offset;
+  const std::string what = absl::StrCat("bytes ", version, " ", offset, " ", into.size());
+  if (is_kept && known.FindBytes(what, into)) return absl::OkStatus();
+  PENSTOCK_RETURN_IF_ERROR(object.FetchPatiently(offset, into));
+  if (is_kept) known.NoteBytes(what, into);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::string>> OpenedStores::Names(const Address& folder) {
   using Keys = std::vector<std::string>;
   return AskOrRemember<Keys>(
-      "folder", folder, [&] { return objects.List(folder); },
+      "folder", folder, [&](ObjectStore::Tries tries) { return objects.List(folder, tries); },
       [&](const std::string& what) { return known.FindNames(what); },
       [&](const std::string& what, const Keys& are) { known.NoteNames(what, are); });
 }

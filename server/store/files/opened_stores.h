@@ -5,8 +5,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,13 @@ struct OpenedStores {
   // What the store says, or what it said last if it does not answer. **Errors**: as ObjectStore's.
   absl::StatusOr<ObjectVersion> Look(const Address& address);
   absl::StatusOr<std::vector<std::string>> Names(const Address& folder);
+  // As ObjectStore's. Where a folder was listed before, a store that says nothing is given up soon.
+  absl::Status ListPages(const Address& folder, ListDepth depth, const ObjectStore::TakePage& take);
+  // Reads bytes of one version of an object. If they are of its first 64 KiB, where what opening
+  // reads lies (headers of arrays, say), they are known from then on. `version` names it.
+  static constexpr uint64_t kBeginning = 64 << 10;
+  absl::Status ReadBeginning(const std::string& version, uint64_t offset, std::span<std::byte> into,
+                             const FetchedObject& object);
 
   const uint64_t most_held_bytes, most_cache_bytes;
   const std::unique_ptr<CacheFolder> cache;  // null: pieces are not kept

@@ -71,7 +71,7 @@ class StoreFiles::File final : public source::RemoteFile {
   // `index`: whether the listing has an index beside it; not set: nobody knows.
   File(const std::shared_ptr<OpenedStores>& store, const Address& address,
        const ObjectVersion& version, std::optional<bool> index = std::nullopt)
-      : File(store, ToText(address),
+      : File(store, ToText(address), store->objects.EndpointOf(address),
              {.inode = HashOf(address, version, store->objects.EndpointOf(address), kStamp),
               .bytes = version.bytes,
               .mtime_ns = version.modified_ns,
@@ -83,15 +83,18 @@ class StoreFiles::File final : public source::RemoteFile {
     has_index_ = index;
   }
   // `second`: another hash of the version than the state's.
-  File(std::shared_ptr<OpenedStores> store, std::string path, const source::FileState& state,
-       uint64_t second, std::shared_ptr<const FetchedObject> object)
+  File(std::shared_ptr<OpenedStores> store, std::string path, const std::string& endpoint,
+       const source::FileState& state, uint64_t second, std::shared_ptr<const FetchedObject> object)
       : store_(std::move(store)),
         path_(std::move(path)),
         state_(state),
         object_(std::move(object)) {
     if (store_->cache == nullptr) return;
-    mirror_ = store_->cache->OpenMirror({state.inode, second}, state.bytes, path_);
-    if (mirror_ == nullptr) ++store_->no_mirrors;
+    known_as_ = absl::StrCat(absl::Hex(state.inode), absl::Hex(second, absl::kZeroPad16));
+    absl::Status trouble;
+    mirror_ = store_->cache->OpenMirror({state.inode, second}, state.bytes,
+                                        absl::StrCat(path_, "\n", endpoint), &trouble);
+    if (!trouble.ok()) ++store_->no_mirrors;
   }
 
   std::string path() const override { return path_; }
@@ -99,7 +102,9 @@ class StoreFiles::File final : public source::RemoteFile {
 
   absl::Status Read(uint64_t offset, std::span<std::byte> into) const override {
     PENSTOCK_RETURN_IF_ERROR(CheckWithin(offset, into.size()));
-    return into.empty() ? absl::OkStatus() : object_->FetchPatiently(offset, into);
+    if (into.empty()) return absl::OkStatus();
+    if (mirror_ == nullptr) return object_->FetchPatiently(offset, into);
+    return store_->ReadBeginning(known_as_, offset, into, *object_);
   }
 
   absl::Status ReadPiece(const source::RemotePiece& piece, uint64_t from,
@@ -124,12 +129,14 @@ class StoreFiles::File final : public source::RemoteFile {
   absl::StatusOr<source::FetchOutcome> Fetch(const source::RemotePiece& piece) const override {
     PENSTOCK_RETURN_IF_ERROR(CheckWithin(piece.offset, piece.bytes));
     if (mirror_ == nullptr || piece.bytes == 0) return source::FetchOutcome{};
-    if (mirror_->Has(piece.offset, piece.bytes)) return source::FetchOutcome{.is_kept = true};
     std::vector<std::byte> bytes(piece.bytes);
+    if (mirror_->Check(piece.offset, bytes)) return source::FetchOutcome{.is_kept = true};
     PENSTOCK_RETURN_IF_ERROR(store_->pieces.Read(object_, piece.offset, 0, bytes));
-    mirror_->Keep(piece.offset, bytes);
-    return source::FetchOutcome{.bytes = piece.bytes,
-                                .is_kept = mirror_->Has(piece.offset, piece.bytes)};
+    const absl::Status kept = mirror_->TryKeep(piece.offset, bytes);
+    if (kept.ok()) return source::FetchOutcome{.bytes = piece.bytes, .is_kept = true};
+    if (absl::IsResourceExhausted(kept)) return kept;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the cache cannot keep '", path_, "': ", kept.message()));
   }
   void NoteUse(const source::RemotePiece& piece, uint64_t next) const override {
     if (mirror_ != nullptr) mirror_->NoteUse(piece.offset, next);
@@ -207,6 +214,7 @@ class StoreFiles::File final : public source::RemoteFile {
   std::optional<Address> address_;  // not set: it is made of many objects
   std::string version_;
   std::optional<bool> has_index_;  // as in the constructor
+  std::string known_as_;           // its version, if there is a mirror
 };
 
 StoreFiles::StoreFiles(Options options) : options_(std::move(options)) {}
@@ -263,6 +271,7 @@ absl::StatusOr<std::shared_ptr<OpenedStores>> StoreFiles::Opened() {
   if (known != nullptr) {
     known->objects.SetPlaces(known->rings.PlacesFor(settings.places));
     known->rings.Reread();
+    if (known->cache != nullptr && known->cache->Revive().ok()) known->known.Mend();
     return known;
   }
   std::unique_ptr<CacheFolder> cache;
@@ -320,18 +329,12 @@ absl::StatusOr<source::RemoteFiles::Found> StoreFiles::List(const std::string& f
 absl::Status StoreFiles::ListPages(const std::string& folder, Depth depth, const TakePage& take) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::shared_ptr<OpenedStores> store, Opened());
   PENSTOCK_ASSIGN_OR_RETURN(const Address address, ParseFolder(folder));
-  if (store->known.IsAway(address.place))
-    return absl::UnavailableError(
-        absl::StrCat("'", ToText(address), "': the store did not answer a moment ago"));
-  const absl::Status listed = store->objects.ListPages(
-      address, depth == Depth::kAll ? ListDepth::kAll : ListDepth::kOneLevel,
-      [&](ListPage page) -> absl::StatusOr<bool> {
-        PENSTOCK_ASSIGN_OR_RETURN(std::vector<source::RemoteEntry> entries,
-                                  ToEntries(std::move(page), address));
-        return take(std::move(entries));
-      });
-  if (absl::IsUnavailable(listed)) store->known.NoteAway(address.place);
-  return listed;
+  return store->ListPages(address, depth == Depth::kAll ? ListDepth::kAll : ListDepth::kOneLevel,
+                          [&](ListPage page) -> absl::StatusOr<bool> {
+                            PENSTOCK_ASSIGN_OR_RETURN(std::vector<source::RemoteEntry> entries,
+                                                      ToEntries(std::move(page), address));
+                            return take(std::move(entries));
+                          });
 }
 
 absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
@@ -342,7 +345,7 @@ absl::StatusOr<std::shared_ptr<const source::RemoteFile>> StoreFiles::Gather(
   second.Add(files.folder);
   second.Add(files.state.inode);
   return std::make_shared<const File>(
-      store, ToText(folder), files.state, second.Digest(),
+      store, ToText(folder), store->objects.EndpointOf(folder), files.state, second.Digest(),
       std::make_shared<const GatheredObject>(store->objects, folder, std::move(files.at)));
 }
 

@@ -74,7 +74,9 @@ class BrokenCacheTest(FetchTest):
 
     def test_a_cache_that_cannot_be_used_is_said_once_and_the_feed_goes_on(self):
         self.index()
-        shutil.rmtree(os.environ["PENSTOCK_STORE_CACHE"])
+        cache = pathlib.Path(os.environ["PENSTOCK_STORE_CACHE"])
+        shutil.rmtree(cache)
+        cache.write_text("in the way of a new one")
         self.store.put_folder("later", self.shards)
         for shard in range(4):
             self.index(f"s3://later/00000{shard}.tar")

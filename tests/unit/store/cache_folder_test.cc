@@ -175,7 +175,7 @@ TEST_F(CacheFolderTest, AnObjectThatNobodyReadsGoesFirst) {
   EXPECT_FALSE(folder->OpenMirror(kOne, kObjectBytes)->Has(0, piece.size()));
 }
 
-TEST_F(CacheFolderTest, FilesThatSomebodyDeletedAreNotMissed) {
+TEST_F(CacheFolderTest, FilesThatSomebodyDeletedAreMadeAnew) {
   const auto piece = Bytes(1000, 1);
   const auto folder = Open();
   const auto mirror = folder->OpenMirror(kOne, kObjectBytes);
@@ -183,8 +183,8 @@ TEST_F(CacheFolderTest, FilesThatSomebodyDeletedAreNotMissed) {
   std::filesystem::remove(FileEnding(".data"));
   EXPECT_FALSE(Holds(*mirror, 0, piece));
   mirror->Keep(0, piece);
-  EXPECT_FALSE(mirror->Has(0, piece.size()));
-  EXPECT_EQ(folder->counts().no_room, 1u);
+  EXPECT_TRUE(Holds(*mirror, 0, piece));
+  EXPECT_EQ(folder->counts().no_room, 0u);
 }
 
 TEST_F(CacheFolderTest, AFolderThatOthersMayReadIsRefused) {

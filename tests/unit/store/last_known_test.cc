@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "server/store/cache/known_file.h"
+
 namespace penstock::store {
 namespace {
 
@@ -75,6 +77,47 @@ TEST_F(LastKnownTest, AFileOfManyChangesIsWrittenAnew) {
   const uint64_t before = std::filesystem::file_size(path_);
   EXPECT_EQ(LastKnown(path_).FindVersion("one")->bytes, 99u);
   EXPECT_LT(std::filesystem::file_size(path_), before / 50);
+}
+
+TEST_F(LastKnownTest, ThatAnObjectIsNotThereIsKnownUntilItIs) {
+  LastKnown known(path_);
+  EXPECT_FALSE(known.IsAbsent("one"));
+  known.NoteAbsent("one");
+  EXPECT_TRUE(LastKnown(path_).IsAbsent("one"));
+  EXPECT_FALSE(known.FindVersion("one"));
+  known.NoteVersion("one", kVersion);
+  EXPECT_FALSE(LastKnown(path_).IsAbsent("one"));
+}
+
+TEST_F(LastKnownTest, BytesAreKnownAsTheyWere) {
+  const std::vector<std::byte> bytes = {std::byte{0}, std::byte{10}, std::byte{255}};
+  std::vector<std::byte> into(3), longer(4);
+  {
+    LastKnown known(path_);
+    known.NoteBytes("one", bytes);
+    known.NoteBytes("huge", std::vector<std::byte>((64 << 20) - 2));
+    EXPECT_FALSE(known.FindBytes("huge", longer));
+  }
+  const LastKnown known(path_);
+  EXPECT_TRUE(known.FindBytes("one", into));
+  EXPECT_EQ(into, bytes);
+  EXPECT_FALSE(known.FindBytes("one", longer));
+  EXPECT_FALSE(known.FindBytes("other", into));
+  EXPECT_LT(std::filesystem::file_size(path_), 1000u);
+}
+
+TEST_F(LastKnownTest, AFileThatWasRemovedOrChangedIsWrittenAnew) {
+  LastKnown known(path_);
+  known.NoteVersion("one", kVersion);
+  known.NoteVersion("other", kVersion);
+  std::filesystem::remove(path_);
+  known.NoteVersion("one", kVersion);  // nothing new
+  EXPECT_TRUE(LastKnown(path_).FindVersion("other"));
+  std::filesystem::resize_file(path_, 20);
+  EXPECT_EQ(VerifyKnown(path_).damaged, 1u);
+  known.Mend();
+  EXPECT_EQ(VerifyKnown(path_).damaged, 0u);
+  EXPECT_EQ(VerifyKnown(path_).whole, 2u);
 }
 
 TEST_F(LastKnownTest, WithoutAFileNothingIsKnown) {

@@ -50,6 +50,18 @@ TEST_F(ProfilesTest, KeysAreThoseOfTheProfileThatIsNamedOrOfTheDefault) {
   EXPECT_THAT(Keys({{"AWS_PROFILE", "none"}}), HasSubstr("there is no profile 'none' in '"));
 }
 
+TEST_F(ProfilesTest, AByteOrderMarkIsSkippedAndAFileThatIsNoneOfProfilesIsNamed) {
+  const std::string keys = "[default]\naws_access_key_id = a\naws_secret_access_key = b\n";
+  folder_.Write(".aws/credentials", "\xEF\xBB\xBF" + keys);
+  EXPECT_EQ(Keys({}), "a b ");
+  folder_.Write(".aws/credentials", "aws_access_key_id = a\n");
+  EXPECT_THAT(Keys({}), HasSubstr(".aws/credentials' could not be understood"));
+  folder_.Write(".aws/credentials", std::string("\xFF\xFE[\0d\0", 6));
+  EXPECT_THAT(Keys({}), HasSubstr("it holds zero bytes"));
+  folder_.Write(".aws/credentials", "# nothing yet\n");
+  EXPECT_EQ(Keys({}), "none");
+}
+
 TEST_F(ProfilesTest, BothFilesTogetherMakeAProfileAndTheKeysFileComesFirst) {
   folder_.Write("keys", "[x]\naws_access_key_id = a\naws_secret_access_key = b\n");
   folder_.Write("config", "[profile x]\nregion = eu-west-1\naws_access_key_id = other\n");
