@@ -42,7 +42,7 @@ case $distribution in
   *) fail "unsupported distribution: got '$distribution', expected Debian 12 or Ubuntu 24.04" ;;
 esac
 
-build="g++ cmake ninja-build ccache pkg-config libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
+build="g++ cmake ninja-build ccache pkg-config libgrpc-dev libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev
   protobuf-compiler libabsl-dev libspdlog-dev libyaml-cpp-dev nlohmann-json3-dev libexpat1-dev libre2-dev $jpeg libpng-dev libwebp-dev libtiff-dev libssl-dev
   libseccomp-dev libxxhash-dev libcurl4-openssl-dev zlib1g-dev libsystemd-dev libgtest-dev libgmock-dev libbenchmark-dev"
 wanted=$build

@@ -87,9 +87,17 @@ const std::vector<HelpTopic>& HelpTopics() {
                     {"penstockctl trace -o - --seconds 1 | gzip > trace.json.gz", "record one"}}},
       {.name = "index",
        .summary = "build or check a dataset's index before trainers need it",
-       .usage = {"index DATASET"},
-       .paragraphs = {"Without this, the first session of a dataset waits for its index."},
-       .examples = {{"penstockctl index imagenet", "index a configured dataset"}}},
+       .usage = {"index DATASET", "index --export SHARDS... [--to FOLDER]"},
+       .paragraphs =
+           {"Without this, the first session of a dataset waits for its index.",
+            "With --export, writes an index of each tar or TFRecord shard beside it: SHARD.idx. "
+            "Put into an object store beside the shards, it saves daemons from reading them all "
+            "to index them. It is for one version of its shard, and no other is believed."},
+       .options = {{"--export", "write indexes of shards: files, folders, URLs or datasets"},
+                   {"--to FOLDER", "where they are written; needed for URLs"}},
+       .examples = {{"penstockctl index imagenet", "index a configured dataset"},
+                    {"penstockctl index --export s3://bucket/train/ --to indexes",
+                     "write the indexes of a folder of shards in a store"}}},
       {.name = "digest",
        .summary = "print the SHA-256 of a dataset's content, to keep with a checkpoint",
        .usage = {"digest DATASET"},

@@ -63,6 +63,7 @@ void HideDetails(v1::PythonWorkerStatus& worker) {
 
 void HideDetails(v1::DatasetStatus& dataset) {
   dataset.clear_path();
+  dataset.clear_place();
   dataset.clear_digest();
   dataset.set_name(WithoutPath(dataset.name()));
 }

@@ -153,7 +153,7 @@ TEST_F(AddressTest, AGivenAddressIsTheOnlyPlace) {
   const auto found = FindDaemon(root_ + "/nowhere.sock", around_);
 
   EXPECT_TRUE(absl::IsNotFound(found.status()));
-  EXPECT_THAT(Words(found.status()), HasSubstr("/nowhere.sock (the address given)"));
+  EXPECT_THAT(Words(found.status()), HasSubstr("/nowhere.sock yet (the address given)"));
 }
 
 TEST_F(AddressTest, ARelativeAddressIsWrong) {
