@@ -1,5 +1,6 @@
 #include "server/rpc/access/audit.h"
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/base/clock.h"
 #include "common/telemetry/log.h"
@@ -15,6 +16,14 @@ absl::string_view ShortName(absl::string_view method) {
 std::string PayloadOf(const absl::Status& status, const char* url) {
   const absl::optional<absl::Cord> payload = status.GetPayload(url);
   return payload ? std::string(*payload) : "";
+}
+
+// URLs whose query, user or password may be a secret are refused, and not shown either.
+telemetry::LogField WithoutSecrets(const telemetry::LogField& what) {
+  const size_t place = what.value.find("://");
+  if (place == std::string::npos || what.value.find_first_of("?@", place) == std::string::npos)
+    return what;
+  return {what.key, absl::StrCat(what.value.substr(0, place), "://(not shown)")};
 }
 
 // Wrong and untimely requests are everyday; the others are for the operator to know.
@@ -83,15 +92,18 @@ void Audit::Refuse(const Caller& caller, absl::string_view method, const telemet
   const std::string more = PayloadOf(why, kRefusalWhyUrl);
   const absl::string_view said = more.empty() ? why.message() : absl::string_view(more);
   if (!caller.from.empty())
-    return telemetry::Log(
-        level, "refused",
-        {{"from", caller.from}, {"method", name}, what, {"reason", reason}, {"why", said}},
-        decision.suppressed);
+    return telemetry::Log(level, "refused",
+                          {{"from", caller.from},
+                           {"method", name},
+                           WithoutSecrets(what),
+                           {"reason", reason},
+                           {"why", said}},
+                          decision.suppressed);
   telemetry::Log(level, "refused",
                  {{"user", caller.uid},
                   {"pid", caller.pid},
                   {"method", name},
-                  what,
+                  WithoutSecrets(what),
                   {"reason", reason},
                   {"why", said}},
                  decision.suppressed);
@@ -111,7 +123,7 @@ void Audit::Act(const Caller& caller, absl::string_view method, const telemetry:
                  {{"user", caller.uid},
                   {"pid", caller.pid},
                   {"method", name},
-                  what,
+                  WithoutSecrets(what),
                   {"result", how.ok() ? "ok" : how.message()}});
 }
 

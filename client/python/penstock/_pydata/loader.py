@@ -36,11 +36,11 @@ class PythonLoader(Attributes, DataLoader):
                  multiprocessing_context=None, generator=None, *, prefetch_factor=None, persistent_workers=False,
                  pin_memory_device="", in_order=True, transform=None, dtype=None, layout=None, device="cpu",
                  seed=None, rank=None, world_size=None, last_batch=None, delivery="auto", address="", name="",
-                 reconnect=60.0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
+                 reconnect=60.0, connect_timeout=0, fail_on_bad_sample=False, fields=None, range=None, row_info=False, key=None,
                  native="auto", on_error="raise", max_batch_bytes=None, memory_format=None, mix=None, views=None,
                  targets=None, decode="cpu", gpu_share=None):
         if isinstance(dataset, (str, os.PathLike)):
-            dataset, range = native_samples.of_loader(dataset, address, range, num_workers), None
+            dataset, range = native_samples.of_loader(dataset, address, range, num_workers, connect_timeout), None
         arguments.check_dataset(dataset)
         arguments.refuse_native_only(fields=fields, range=range, row_info=row_info, memory_format=memory_format, mix=mix, views=views,
                                      targets=targets, decode=decode if decode not in ("cpu", "auto") else None, gpu_share=gpu_share)
@@ -60,7 +60,8 @@ class PythonLoader(Attributes, DataLoader):
             device=str(torch.device(device)) if device != "auto" else device, rank=place, world_size=world_size,
             last_batch=last_batch, timeout=timeout,
             prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)),
-            reconnect=reconnect, address=address, name=name, delivery=delivery, fail_on_bad_sample=True))
+            reconnect=reconnect, connect_timeout=connect_timeout, address=address, name=name, delivery=delivery,
+            fail_on_bad_sample=True))
         batched = batch_size is not None or batch_sampler is not None
         if collate_fn is None:
             collate_fn = torch.utils.data.default_collate if batched else torch.utils.data.default_convert

@@ -30,10 +30,11 @@ def native_samples(client, dataset, within=None):
     return NativeSamples(name, first, labeled, _places(client, dataset, (name, kind), range(first, first + count)))
 
 
-def of_loader(dataset, address, within, num_workers):
+def of_loader(dataset, address, within, num_workers, connect_timeout=0):
     """The samples of what a loader was given, whose transform has Python functions."""
     where = where_of(dataset)
-    asked = SimpleNamespace(dataset=where.dataset, beside=where.beside, address=os.fspath(address or ""))
+    asked = SimpleNamespace(dataset=where.dataset, beside=where.beside, address=os.fspath(address or ""),
+                            connect_timeout=connect_timeout)
     client = _feed.connect(asked)
     if asked.beside:
         asked.dataset, is_there = _feed.resolve(client, asked)
