@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/clock.h"
 #include "common/posix/failpoint.h"
 #include "common/posix/group.h"
 #include "common/shm/doorway_wire.h"
@@ -157,10 +160,13 @@ bool IsStillAt(const posix::Fd& lock, const std::string& lock_path) {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-// Invalid if the daemon that will be replaced holds it.
+// Invalid if the daemon that will be replaced holds it. Waits for a second if another one does: a
+// daemon that was killed keeps it until its memory has been unmapped.
 absl::StatusOr<posix::Fd> TakeLock(const std::string& path, pid_t replaced) {
   const std::string lock_path = absl::StrCat(path, ".lock");
   constexpr int kTries = 100;
+  constexpr std::chrono::milliseconds kPause(20), kPatience(1000);
+  const base::TimePoint until = base::Now() + kPatience;
   for (int i = 0; i < kTries; ++i) {
     posix::Fd lock(
         ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
@@ -170,7 +176,9 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path, pid_t replaced) {
         return base::ErrnoStatus(errno, absl::StrCat("locking ", lock_path));
       const pid_t holder = HolderOf(lock);
       if (replaced > 0 && holder == replaced) return posix::Fd();
-      return HeldByAnother(holder, path);
+      if (base::Now() >= until) return HeldByAnother(holder, path);
+      std::this_thread::sleep_for(kPause);
+      continue;
     }
     if (!IsStillAt(lock, lock_path)) continue;
     const std::string pid = absl::StrCat(::getpid(), "\n");
