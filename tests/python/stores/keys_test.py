@@ -78,7 +78,8 @@ class ShortKeysTest(loader_test.StoreTest):
         timer.join(), again.join()
         self.assertGreaterEqual(self.keys.count("/latest/api/token"), 3)
         statuses = self.store.counts()["statuses"]
-        self.assertEqual([status for status in statuses if status not in ("200", "206")], [], statuses)
+        # 404: shards without an index beside them
+        self.assertEqual([status for status in statuses if status not in ("200", "206", "404")], [], statuses)
 
 
 class FileKeysTest(loader_test.StoreTest):
