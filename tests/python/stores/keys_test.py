@@ -93,8 +93,10 @@ class FileKeysTest(loader_test.StoreTest):
 
     @classmethod
     def write(cls, key, secret, token=None):
-        cls.file.write_text(f"[default]\naws_access_key_id={key}\naws_secret_access_key={secret}\n"
-                            + (f"aws_session_token={token}\n" if token else ""))
+        whole = cls.file.with_suffix(".new")
+        whole.write_text(f"[default]\naws_access_key_id={key}\naws_secret_access_key={secret}\n"
+                         + (f"aws_session_token={token}\n" if token else ""))
+        whole.rename(cls.file)  # never half of it
 
     def test_a_file_with_new_keys_is_read_in_the_middle_of_an_epoch(self):
         loader = self.loader(seed=31)
