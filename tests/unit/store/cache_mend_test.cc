@@ -62,8 +62,9 @@ class CacheMendTest : public ::testing::Test {
   }
   uint64_t Damaged() {
     uint64_t damaged = 0;
-    for (const CachedObject& object : VerifyCache(path_, [](uint64_t) { return true; }).value())
-      damaged += object.damaged;
+    const std::vector<CachedObject> objects =
+        VerifyCache(path_, [](uint64_t) { return true; }).value();
+    for (const CachedObject& object : objects) damaged += object.damaged;
     return damaged;
   }
   std::string FileOf(const std::string& ending) {
