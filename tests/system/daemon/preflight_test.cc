@@ -119,18 +119,20 @@ class PreflightTest : public ::testing::Test {
   Identity nobody_ = {.user = geteuid() == 0 ? kNobody : 0};
 };
 
-// A port that somebody else has.
+// A port that somebody else has. It is below those that the kernel hands out, so that no other test
+// gets it once it is free.
 class TakenPort {
  public:
   TakenPort() {
     sockaddr_in any = {};
     any.sin_family = AF_INET;
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(any);
-    EXPECT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&any), size), 0);
+    uint16_t port = 10000 + getpid() % 20000;
+    do {
+      any.sin_port = htons(++port);
+    } while (bind(socket_, reinterpret_cast<sockaddr*>(&any), sizeof(any)) != 0 && port < 32000);
     EXPECT_EQ(listen(socket_, 1), 0);
-    EXPECT_EQ(getsockname(socket_, reinterpret_cast<sockaddr*>(&any), &size), 0);
-    address_ = "127.0.0.1:" + std::to_string(ntohs(any.sin_port));
+    address_ = "127.0.0.1:" + std::to_string(port);
   }
   ~TakenPort() { close(socket_); }
   const std::string& address() const { return address_; }

@@ -155,14 +155,15 @@ class JournalTest(unittest.TestCase):
     def test_a_journal_that_hangs_does_not_hang_the_daemon(self):
         with Daemon(journal=True, listening=False) as daemon:
             self.assertTrue(until(lambda: b"event=serving" in daemon.text))
-            daemon.reads.clear()
-            for _ in range(40):  # each is some lines
-                daemon.process.send_signal(signal.SIGHUP)
-                time.sleep(0.02)
-            daemon.config.unlink()
-            daemon.reads.set()
-            daemon.process.send_signal(signal.SIGHUP)  # whose lines the journal takes
-            self.assertTrue(until(lambda: b"event=reload_refused" in daemon.text), daemon.text)
+            for _ in range(30):  # signals that come together count as one
+                daemon.reads.clear()
+                for _ in range(40):  # each is some lines
+                    daemon.process.send_signal(signal.SIGHUP)
+                    time.sleep(0.02)
+                daemon.reads.set()
+                daemon.process.send_signal(signal.SIGHUP)  # whose lines the journal takes
+                if until(lambda: b"log_lines_lost" in daemon.text, 2):
+                    break
             self.assertRegex(daemon.text.decode(), r"<4>event=log_lines_lost lines=[1-9]")
 
             daemon.reads.clear()
