@@ -228,7 +228,14 @@ std::string Show(const v1::ListDatasetsResponse& datasets) {
 }
 
 std::string Show(const v1::ListQuarantineResponse& quarantine) {
-  if (quarantine.entries_size() == 0) return "there are no bad samples\n";
+  std::string unknown;
+  if (quarantine.not_open_total() > 0) {
+    const bool are_all = quarantine.not_open_total() == uint64_t(quarantine.not_open_size());
+    unknown = absl::StrCat(
+        "not open, so not known: ", OneLine(absl::StrJoin(quarantine.not_open(), ", ")),
+        are_all ? "" : ", …", "\n");
+  }
+  if (quarantine.entries_size() == 0) return absl::StrCat("there are no bad samples\n", unknown);
   Table table({{"DATASET"}, {"SAMPLE", kRight}, {"REASON"}, {"ACTION"}, {"SINCE"}, {"PATH"}});
   for (const v1::QuarantineEntry& entry : quarantine.entries()) {
     table.Add({entry.dataset(), absl::StrCat(entry.sample()), entry.reason(), ActionOn(entry),
@@ -236,7 +243,7 @@ std::string Show(const v1::ListQuarantineResponse& quarantine) {
                                 absl::LocalTimeZone()),
                entry.path()});
   }
-  return table.Text();
+  return table.Text() + unknown;
 }
 
 std::string Show(const v1::ClearQuarantineResponse& cleared) {

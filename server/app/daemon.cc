@@ -203,6 +203,7 @@ absl::Status Daemon::StartServer(rpc::Admins admins) {
                          .checkpoints = *checkpoints_,
                          .kept_rows = *kept_rows_,
                          .kept_images = *kept_images_,
+                         .signals_refused = signals_refused_,
                          .stores = stores_.get(),
                          .workers_are_sandboxed = sandbox_.filters_calls},
       rpc.max_connections, [this] { return ready(); }, started_);

@@ -60,9 +60,9 @@ class Daemon {
   bool has_visitors() const { return runner_->sessions() > 0 || service_->connected() > 0; }
   base::Duration drain_for() const;
 
-  // As Reloads::Reload. Same thread as Tick.
-  absl::StatusOr<std::vector<std::string>> Reload(const session::AskedBy& asked_by) {
-    return reloads_.Reload(asked_by);
+  // Because of a signal. A refusal is logged and counted. Same thread as Tick.
+  void Reload(const session::AskedBy& asked_by) {
+    if (!reloads_.Reload(asked_by).ok()) ++signals_refused_;
   }
 
   // Not OK if batches are not delivered any more. Health then reports "not serving", permanently.
@@ -96,7 +96,8 @@ class Daemon {
   Reloads reloads_;
   Health health_;
   IdleTime idle_;
-  std::atomic<uint64_t> cut_off_ = 0;  // connections, as of the last tick
+  std::atomic<uint64_t> cut_off_ = 0;          // connections, as of the last tick
+  std::atomic<uint64_t> signals_refused_ = 0;  // that asked for a reload
   bool said_serving_ = false;
 
   // In start order; later ones use earlier ones.

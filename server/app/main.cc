@@ -74,7 +74,7 @@ int ExitCodeOf(const absl::Status& start) {
 // Errors in the file are logged.
 void Reload(Daemon& daemon, const session::AskedBy& asked_by) {
   Notify(SystemdNotifier::Reloading(base::Now()));
-  daemon.Reload(asked_by).status().IgnoreError();
+  daemon.Reload(asked_by);
   Notify(SystemdNotifier::Reloaded());
 }
 

@@ -17,6 +17,8 @@ status::Facts DaemonFacts::Get(base::TimePoint now) const {
   const doorway::Doorway::Counts at_door = parts_.doorway.counts();
   if (at_door.no_place > 0) audited.refused[{"doorway", "limit"}] = at_door.no_place;
   if (at_door.bad_handshake > 0) audited.refused[{"doorway", "bad_hello"}] = at_door.bad_handshake;
+  if (const uint64_t refused = parts_.signals_refused; refused > 0)
+    audited.refused[{"SIGHUP", "configuration"}] = refused;
   const checkpoints::CheckpointStore::Counts kept = parts_.checkpoints.counts();
   const kept::KeptRowStore::Counts rows = parts_.kept_rows.counts();
   const kept::KeptRowStore::Counts images = parts_.kept_images.counts();

@@ -3,6 +3,7 @@
 // **Thread safety**: any thread. **Requires**: the parts outlive it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,6 +31,7 @@ class DaemonFacts {
     const checkpoints::CheckpointStore& checkpoints;
     const kept::KeptRowStore& kept_rows;
     const kept::KeptRowStore& kept_images;
+    const std::atomic<uint64_t>& signals_refused;
     const store::StoreFiles* stores = nullptr;  // null: URLs are refused
     bool workers_are_sandboxed = true;
   };

@@ -155,6 +155,12 @@ class QuarantinePage {
   size_t bytes_ = 0;
 };
 
+void AddNotOpen(const DatasetView& view, v1::ListQuarantineResponse& response) {
+  constexpr uint64_t kMostNames = 100;
+  response.set_not_open_total(response.not_open_total() + 1);
+  if (response.not_open_total() <= kMostNames) response.add_not_open(view.name);
+}
+
 bool MaySee(const Opener& viewer, uint32_t user) {
   return viewer.is_operator || viewer.uid == user;
 }
@@ -352,7 +358,10 @@ absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
     const DatasetView& view = datasets[number];
     if (!Matches(view, query.dataset)) continue;
     found = true;
-    if (view.state == nullptr) continue;
+    if (view.state == nullptr) {
+      if (query.at_dataset == 0 && query.at_sample == 0) AddNotOpen(view, response);
+      continue;
+    }
     response.set_total(response.total() + BadSamples(*view.state));
     page.Add(number, view);
   }

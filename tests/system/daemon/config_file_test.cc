@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/support/programs/daemon_process.h"
+#include "tests/support/programs/http_get.h"
 
 namespace penstock::testing {
 namespace {
@@ -18,8 +19,12 @@ using ::testing::HasSubstr;
 
 // open(2) of a FIFO without a writer blocks for ever.
 TEST(ConfigFileTest, AFifoIsRefusedInWordsAndSignalsAreStillHeard) {
+  const uint16_t port = FreePort();
   DaemonProcess daemon({.workers = 1,
-                        .config = "server: {socket: SOCKET, group: '', state_dir: ''}\n"
+                        .config = "server: {socket: SOCKET, group: '', state_dir: '', "
+                                  "metrics_address: \"127.0.0.1:" +
+                                  std::to_string(port) +
+                                  "\"}\n"
                                   "pool: {max: 64MiB}\ndatasets: [{name: photographs, folder: " +
                                   Photographs(16) + "}]\n"});
   const std::string path = daemon.directory() + "/config.yaml";
@@ -31,6 +36,9 @@ TEST(ConfigFileTest, AFifoIsRefusedInWordsAndSignalsAreStillHeard) {
   EXPECT_TRUE(daemon.Eventually(
       [&] { return daemon.log().find("is a FIFO, wanted a regular file") != std::string::npos; }));
   EXPECT_THAT(daemon.log(), HasSubstr("reload_refused"));
+  const std::string refusals =
+      "penstock_refusals_total{method=\"SIGHUP\",reason=\"configuration\"}";
+  EXPECT_TRUE(daemon.Eventually([&] { return ValueOf(Scrape(port), refusals) == 1; }));
   EXPECT_THAT(daemon.Ctl({"status"}).exit_code, 0);
   EXPECT_EQ(daemon.Kill(SIGTERM), 0);
 }

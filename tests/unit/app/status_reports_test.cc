@@ -70,6 +70,18 @@ TEST_F(StatusReportsTest, WithoutANameAllQuarantinesAreListed) {
   EXPECT_EQ(List("")->next_page_token(), "");
 }
 
+TEST_F(StatusReportsTest, OfADatasetThatIsNotOpenNothingIsKnownWhichIsSaidOnce) {
+  const v1::ListQuarantineResponse all = List("").value(), trees = List("trees").value();
+  EXPECT_EQ(all.not_open_total(), 1u);
+  EXPECT_THAT(all.not_open(), ::testing::ElementsAre("trees"));
+  EXPECT_THAT(trees.not_open(), ::testing::ElementsAre("trees"));
+  EXPECT_EQ(List("flowers")->not_open_total(), 0u);
+
+  const rpc::QuarantineQuery second_page = {
+      .dataset = "", .page_size = 3, .at_dataset = 2, .at_sample = 7};
+  EXPECT_EQ(ReportQuarantine(datasets_, second_page)->not_open_total(), 0u);
+}
+
 // Two entries in each of two datasets, the first and the third.
 TEST_F(StatusReportsTest, AListIsCutIntoPagesThatTogetherAreTheList) {
   std::vector<std::string> samples, tokens;

@@ -17,6 +17,20 @@ TEST(ViewsTest, NothingToListIsSaidInWords) {
   EXPECT_EQ(Show(v1::ListQuarantineResponse()), "there are no bad samples\n");
 }
 
+TEST(ViewsTest, DatasetsWhoseBadSamplesAreNotKnownAreNamed) {
+  v1::ListQuarantineResponse list;
+  list.set_not_open_total(2);
+  list.add_not_open("flowers");
+  list.add_not_open("trees");
+  EXPECT_EQ(Show(list), "there are no bad samples\nnot open, so not known: flowers, trees\n");
+
+  list.set_not_open_total(101);
+  EXPECT_THAT(Show(list), EndsWith("flowers, trees, …\n"));
+
+  list.add_entries()->set_dataset("birds");
+  EXPECT_THAT(Show(list), EndsWith("flowers, trees, …\n"));
+}
+
 TEST(ViewsTest, ADaemonThatDoesNotServeSaysSoLoudlyAndWhy) {
   v1::GetStatusResponse status;
   status.set_reason("workers keep dying");
