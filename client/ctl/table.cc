@@ -14,6 +14,19 @@ constexpr size_t kReadable = 16;  // a text is cut to this width before a column
 
 using RowTexts = std::vector<std::string>;
 
+// How many bytes at the beginning of the text steer a terminal or turn the direction of writing;
+// 0: none. C0 and C1 controls, and Unicode's marks, overrides and isolates of direction.
+size_t ControlBytes(absl::string_view text) {
+  const auto at = [&](size_t i) -> unsigned { return i < text.size() ? uint8_t(text[i]) : 0u; };
+  if (at(0) < 0x20 || at(0) == 0x7f) return 1;
+  if (at(0) == 0xc2 && at(1) >= 0x80 && at(1) < 0xa0) return 2;
+  if (at(0) != 0xe2) return 0;
+  const unsigned code = 0x2000 | (at(1) & 0x3f) << 6 | (at(2) & 0x3f);
+  const bool turns = code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+                     (code >= 0x2066 && code <= 0x2069);
+  return at(2) != 0 && turns ? 3 : 0;
+}
+
 void AppendLine(const RowTexts& cells, const std::vector<Column>& columns,
                 const std::vector<size_t>& shown, const std::vector<size_t>& widths,
                 std::string& text) {
@@ -146,9 +159,12 @@ std::string Age(uint64_t milliseconds) {
 }
 
 std::string OneLine(const std::string& text) {
-  std::string line = text;
-  std::replace_if(
-      line.begin(), line.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  std::string line;
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = ControlBytes(absl::string_view(text).substr(i));
+    line += bytes > 0 ? '?' : text[i];
+    i += std::max<size_t>(bytes, 1);
+  }
   return line;
 }
 

@@ -18,6 +18,8 @@ namespace penstock::app {
 namespace {
 
 constexpr std::chrono::seconds kSoon(10);  // after this, a warning is logged
+// A worker serves one user, so while users take turns there may be none for a moment.
+constexpr std::chrono::seconds kBetweenUsers(2);
 
 std::shared_ptr<feed::DatasetState> MakeState() {
   return std::make_shared<feed::DatasetState>(feed::DatasetState{.name = "canary",
@@ -84,7 +86,11 @@ absl::Status Canary::Receive(const void* message, size_t bytes, const std::vecto
 }
 
 void Canary::Step(feed::Engine& engine, base::TimePoint now) {
-  if (engine.views().GetVitals().workers_running == 0) Again();
+  if (engine.views().GetVitals().workers_running > 0) {
+    worker_ran_at_ = now;
+  } else if (now - worker_ran_at_ > kBetweenUsers) {
+    Again();
+  }
   if (came_through_.load() || now < try_at_) return;
   if (!session_) {
     const absl::Status opened = Open(engine, now);

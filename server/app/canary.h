@@ -31,8 +31,8 @@ class Canary {
   // Receives what the engine sends to kPeer, like a client.
   absl::Status Receive(const void* message, size_t bytes, const std::vector<int>& fds);
   // One step: opens the session, takes its batch when it is there, closes it. If the batch is wrong
-  // or the session fails, logs a warning and tries again later. After all workers were gone, a
-  // batch must come through again.
+  // or the session fails, logs a warning and tries again later. After no worker has run
+  // for two seconds, a batch must come through again.
   void Step(feed::Engine& engine, base::TimePoint now);
 
   // Any thread: whether a batch has come through since Again was called; if not, why.
@@ -58,7 +58,7 @@ class Canary {
   posix::Mapping memory_;  // of the session
   std::map<uint32_t, posix::Mapping> segments_;
   uint64_t opened_ = 0;  // number of sessions
-  base::TimePoint opened_at_{}, try_at_{};
+  base::TimePoint opened_at_{}, try_at_{}, worker_ran_at_{};
   base::BackOff back_off_{{.first = std::chrono::seconds(1), .longest = std::chrono::seconds(30)}};
   bool complained_ = false;  // a warning that this session is slow has been logged
   mutable base::Mutex mutex_;

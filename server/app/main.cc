@@ -216,7 +216,12 @@ int CheckConfig(const Arguments& arguments) {
 
 int AskForReload(const std::string& path) {
   const absl::StatusOr<ConfigFile> file = LoadConfig(path);
-  if (!file.ok()) return Report(path, file.status(), kWrongCall);
+  if (!file.ok()) {
+    // The daemon hears nothing of it, so this is the only line of the journal about it.
+    if (telemetry::UsesJournal())
+      PENSTOCK_LOG(kError, "reload_refused", {"reason", file.status().message()});
+    return Report(path, file.status(), kWrongCall);
+  }
   const auto changed = AskToReload(AdminSocketOf(file->config.server()));
   if (!changed.ok()) return Report(path, changed.status(), kFailed);
   for (const std::string& change : *changed) std::printf("%s\n", change.c_str());

@@ -4,6 +4,7 @@
 #include "client/src/c/boundary.h"
 #include "client/src/c/handles.h"
 #include "client/src/c/options.h"
+#include "client/src/core/convert.h"
 
 namespace {
 
@@ -41,6 +42,7 @@ int32_t penstock_batch_get(const penstock_batch* batch, penstock_batch_info* inf
                            penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     return WriteStruct("penstock_batch_info", FromBatch(batch->batch), info);
   });
 }
@@ -49,6 +51,7 @@ int32_t penstock_batch_tensor(const penstock_batch* batch, uint32_t tensor,
                               penstock_tensor_view* view, penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     const penstock::TensorView found = batch->batch.tensor(tensor);
     if (found.data == nullptr) {
       return {Code::kInvalidArgument, "tensor " + std::to_string(tensor) +
@@ -70,6 +73,7 @@ int32_t penstock_copy_images(const penstock_batch* batch, void* into, size_t byt
                              penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     if (into == nullptr) return Missing("into");
     return batch->batch.CopyImages(into, bytes);
   });
@@ -79,6 +83,7 @@ size_t penstock_finished_bytes(const penstock_batch* batch, const penstock_finis
   size_t bytes = 0;
   Guarded(nullptr, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     Result<penstock::Finish> form = penstock::c::ToFinish(finish);
     if (!form) return form.status();
     bytes = batch->batch.FinishedBytes(*form);
@@ -91,6 +96,7 @@ int32_t penstock_finish_into(const penstock_batch* batch, const penstock_finish*
                              size_t bytes, penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     if (into == nullptr) return Missing("into");
     Result<penstock::Finish> form = penstock::c::ToFinish(finish);
     if (!form) return form.status();
@@ -127,6 +133,7 @@ int32_t penstock_finish_on_stream(penstock_batch* batch, const penstock_finish* 
                                   const penstock_into* into, void* stream, penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     Result<penstock::Finish> form = penstock::c::ToFinish(finish);
     if (!form) return form.status();
     penstock::c::Places places;
@@ -139,6 +146,7 @@ int32_t penstock_batch_device(const penstock_batch* batch, const uint8_t** image
                               const int64_t** labels, penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     if (images != nullptr) *images = batch->batch.device_images();
     if (labels != nullptr) *labels = batch->batch.device_labels();
     return {};
@@ -148,6 +156,7 @@ int32_t penstock_batch_device(const penstock_batch* batch, const uint8_t** image
 int32_t penstock_release_on_stream(penstock_batch* batch, void* stream, penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (batch == nullptr) return Missing("batch");
+    if (IsForeign(*batch)) return penstock::client::ForkedStatus();
     return batch->batch.Release(stream);
   });
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "client/src/core/fork.h"
 #include "penstock/c.h"
 #include "penstock/penstock.h"
 
@@ -17,9 +18,17 @@ struct penstock_dataset {
 
 struct penstock_session {
   penstock::Session session;
+  const uint32_t generation = penstock::client::WatchForks();
   std::vector<penstock::Field> tensors;  // C callers get pointers to the names and shapes
 };
 
 struct penstock_batch {
   penstock::Batch batch;
+  const uint32_t generation = penstock::client::WatchForks();
 };
+
+// Whether another process made it, of which this one is a forked child.
+template <typename Handle>
+bool IsForeign(const Handle& handle) {
+  return penstock::client::ForkedSince(handle.generation);
+}

@@ -4,6 +4,7 @@
 #include "client/src/c/boundary.h"
 #include "client/src/c/handles.h"
 #include "client/src/c/options.h"
+#include "client/src/core/convert.h"
 
 namespace {
 
@@ -56,6 +57,7 @@ int32_t TakeBatch(penstock_session* session, int64_t timeout_ms, penstock_batch*
     if (batch == nullptr) return Missing("batch");
     *batch = nullptr;
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     Result<std::chrono::milliseconds> timeout = penstock::c::ToTimeout(timeout_ms);
     if (!timeout) return timeout.status();
     Result<penstock::Batch> taken = take(session->session, *timeout);
@@ -78,7 +80,7 @@ int32_t penstock_open(penstock_client* client, const penstock_session_options* o
     Result<penstock::Session> opened = client->client.Open(*wanted);
     if (!opened) return opened.status();
     std::vector<penstock::Field> tensors = opened->tensors();
-    *session = new penstock_session{std::move(*opened), std::move(tensors)};
+    *session = new penstock_session{.session = std::move(*opened), .tensors = std::move(tensors)};
     return {};
   });
 }
@@ -87,6 +89,7 @@ int32_t penstock_session_get(const penstock_session* session, penstock_session_i
                              penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     return WriteStruct("penstock_session_info",
                        FromSession(session->session, session->tensors.size()), info);
   });
@@ -96,6 +99,7 @@ int32_t penstock_session_tensor(const penstock_session* session, uint32_t tensor
                                 penstock_tensor_info* info, penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     if (tensor >= session->tensors.size())
       return {Code::kInvalidArgument, "the session has no tensor " + std::to_string(tensor)};
     return WriteStruct("penstock_tensor_info", penstock::c::FromField(session->tensors[tensor]),
@@ -107,6 +111,7 @@ int32_t penstock_session_state(const penstock_session* session, penstock_state* 
                                penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     return WriteStruct("penstock_state", penstock::c::FromState(session->session.state()), state);
   });
 }
@@ -115,6 +120,7 @@ int32_t penstock_session_stats_now(penstock_session* session, penstock_session_s
                                    penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     return WriteStruct("penstock_session_stats", FromStats(session->session.Stats()), stats);
   });
 }
@@ -123,6 +129,7 @@ int32_t penstock_delivery_reason(const penstock_session* session, char* text, si
                                  penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     if (text == nullptr || bytes == 0) return Missing("text");
     CopyText(session->session.delivery_reason(), text, bytes);
     return {};
@@ -173,6 +180,7 @@ int32_t penstock_wait_ready(penstock_session* session, int64_t timeout_ms, int32
                             penstock_error* error) {
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
+    if (IsForeign(*session)) return penstock::client::ForkedStatus();
     if (ready == nullptr) return Missing("ready");
     Result<std::chrono::milliseconds> timeout = penstock::c::ToTimeout(timeout_ms);
     if (!timeout) return timeout.status();

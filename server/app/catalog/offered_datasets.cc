@@ -12,10 +12,12 @@ namespace penstock::app {
 namespace {
 
 absl::Status NoPythonHere() {
-  return absl::PermissionDeniedError(
-      "a Python dataset is made by processes that its trainer forks, and only a user's private "
-      "daemon takes batches from them; this daemon is not a private one; open the dataset on a "
-      "private daemon, as penstock.torch.DataLoader does");
+  return rpc::Refused(
+      absl::PermissionDeniedError(
+          "a Python dataset is made by processes that its trainer forks, and only a user's private "
+          "daemon takes batches from them; this daemon is not a private one; open the dataset on a "
+          "private daemon, as penstock.torch.DataLoader does"),
+      rpc::Refusal::kBadRequest);
 }
 
 bool IsInAGroup(const NamedDataset& dataset, const Opener& opener) {
@@ -36,12 +38,14 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
   const bool is_url = source::IsRemotePath(dataset);
   const bool is_path = is_url || dataset.front() == '/';
   if (!any_path_ && (names_files || is_path))
-    return absl::PermissionDeniedError(absl::StrCat(
-        "'", dataset,
-        names_files ? "' names files"
-        : is_url    ? "' is a URL"
-                    : "' is a path",
-        ", but this daemon serves datasets only by name; known are: ", NamesFor(opener)));
+    return rpc::Refused(
+        absl::PermissionDeniedError(absl::StrCat(
+            "'", dataset,
+            names_files ? "' names files"
+            : is_url    ? "' is a URL"
+                        : "' is a path",
+            ", but this daemon serves datasets only by name; known are: ", NamesFor(opener))),
+        rpc::Refusal::kBadRequest);
   if (names_files) return FilesNamed(dataset);
   if (is_path) return NamedDataset{.name = dataset, .path = dataset, .groups = {}, .by_path = true};
   for (const NamedDataset& known : offer_.datasets) {
@@ -55,7 +59,8 @@ absl::StatusOr<NamedDataset> OfferedDatasets::Locate(const std::string& dataset,
 }
 
 bool OfferedDatasets::IsKeptFrom(const std::string& dataset, const Opener& opener) const {
-  return Locate(dataset, &opener).status().GetPayload(rpc::kRefusalUrl).has_value();
+  const auto refused = Locate(dataset, &opener).status().GetPayload(rpc::kRefusalUrl);
+  return refused == rpc::kRefusals[static_cast<size_t>(rpc::Refusal::kNotInGroup)];
 }
 
 bool OfferedDatasets::MayOpen(const NamedDataset& dataset, const Opener& opener) const {

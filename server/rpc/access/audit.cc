@@ -53,8 +53,10 @@ std::optional<Refusal> Audit::ToRefusal(const absl::Status& status, const Access
     case absl::StatusCode::kResourceExhausted:
       return Refusal::kLimit;
     case absl::StatusCode::kPermissionDenied:
+      // Whoever knows that the caller may not open a dataset says so. Else the daemon may not read
+      // its files.
       return rule != nullptr && rule->touches == Touches::kSession ? Refusal::kNotOwner
-                                                                   : Refusal::kNotInGroup;
+                                                                   : Refusal::kFailed;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kOutOfRange:
       return Refusal::kBadRequest;

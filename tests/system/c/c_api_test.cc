@@ -1,6 +1,8 @@
 // The C API against a real daemon: the same batches as by the C++ client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -223,6 +225,32 @@ TEST_F(CApiTest, AWaitEndsAtItsTimeout) {
   penstock_release(held);
   EXPECT_EQ(penstock_wait_ready(session, 10'000, &ready, &error_), PENSTOCK_OK);
   EXPECT_EQ(ready, 1);
+  penstock_close(session);
+}
+
+// In the child nothing may be written to standard output, so its exit code tells.
+TEST_F(CApiTest, AForkedChildGetsNothingOfItsParents) {
+  penstock_session* session = Open(CRows(photographs_));
+  penstock_batch* batch = Next(session);
+  ASSERT_NE(batch, nullptr);
+
+  const pid_t child = fork();
+  if (child == 0) {
+    penstock_batch_info info{};
+    info.struct_size = sizeof info;
+    penstock_state state{};
+    state.struct_size = sizeof state;
+    const bool refused =
+        penstock_batch_get(batch, &info, &error_) == PENSTOCK_FAILED_PRECONDITION &&
+        penstock_session_state(session, &state, &error_) == PENSTOCK_FAILED_PRECONDITION;
+    _exit(refused && info.labels == nullptr ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+
+  EXPECT_NE(Info(batch).labels, nullptr);
+  penstock_release(batch);
   penstock_close(session);
 }
 

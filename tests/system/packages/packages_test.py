@@ -231,6 +231,7 @@ class PackagesTest(unittest.TestCase):
         self.assertFalse((self.debian.root / "usr/bin/penstockd").exists())
 
     def test_8_purged_nothing_is_left(self):
+        self.says("sh", "-c", "useradd ada && usermod --append --groups penstock ada")
         self.says("sh", "-c", "mkdir -p /var/cache/penstock /etc/systemd/system/penstockd.service.d && "
                               "touch /etc/penstock/credentials /etc/systemd/system/penstockd.service.d/network.conf")
         self.says(*APT, "purge", "penstock", "penstock-tools", "libpenstock1", "libpenstock-dev", "python3-penstock")

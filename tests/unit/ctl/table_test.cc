@@ -7,6 +7,20 @@
 namespace penstock::ctl {
 namespace {
 
+TEST(OneLineTest, NothingSteersATerminalOrTurnsTheWriting) {
+  EXPECT_EQ(OneLine("a\x1b[31mb\nc\x7f"), "a?[31mb?c?");
+  EXPECT_EQ(OneLine("\xc2\x9b"
+                    "31m"),
+            "?31m");  // CSI as one character
+  EXPECT_EQ(OneLine("\xe2\x80\xae"
+                    "gpj.exe\xe2\x81\xa6"),
+            "?gpj.exe?");  // an override, an isolate
+  EXPECT_EQ(OneLine("Gr\xc3\xbc\xc3\x9f"
+                    "e \xe2\x80\xa6 \xe2\x80"),
+            "Gr\xc3\xbc\xc3\x9f"
+            "e \xe2\x80\xa6 \xe2\x80");
+}
+
 TEST(TableTest, ColumnsAreAlignedAndLinesHaveNoTrailingBlanks) {
   Table table({{"NAME"}, {"COUNT", Column::Align::kRight}, {"STATE"}});
   table.Add({"a", "1,000", "idle"});

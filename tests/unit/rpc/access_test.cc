@@ -150,6 +150,12 @@ TEST(AuditTest, WhatIsNoRefusalIsNotCountedAsOne) {
             Refusal::kNotInGroup);
 }
 
+TEST(AuditTest, AFileThatTheDaemonMayNotReadIsNotTheCallersGroup) {
+  const AccessRule* open = FindRule("penstock.v1.FeedService.OpenSession");
+  EXPECT_EQ(Audit::ToRefusal(absl::PermissionDeniedError("'/data/a': Permission denied"), open),
+            Refusal::kFailed);
+}
+
 TEST(AuditTest, EveryOtherErrorIsARefusalWithAReason) {
   const AccessRule* open = FindRule("penstock.v1.FeedService.OpenSession");
 
