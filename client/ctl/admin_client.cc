@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "penstock/v1/admin.grpc.pb.h"
@@ -10,7 +11,6 @@
 namespace penstock::ctl {
 namespace {
 
-constexpr std::chrono::seconds kPatience(10);
 constexpr std::chrono::hours kIndexPatience(24);
 constexpr std::chrono::seconds kTracePatience(60);  // to transfer it
 constexpr int kMaxAnswerBytes = 256 << 20;
@@ -136,9 +136,10 @@ class GrpcAdminClient final : public AdminClient {
   absl::StatusOr<Response> Call(grpc::Status (v1::AdminService::Stub::*method)(grpc::ClientContext*,
                                                                                const Request&,
                                                                                Response*),
-                                const Request& request, base::Duration patience = kPatience) {
+                                const Request& request,
+                                std::optional<base::Duration> patience = std::nullopt) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + patience);
+    context.set_deadline(std::chrono::system_clock::now() + patience.value_or(patience_));
     Response response;
     PENSTOCK_RETURN_IF_ERROR(InWords((stub_.get()->*method)(&context, request, &response)));
     return response;

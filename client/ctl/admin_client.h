@@ -2,6 +2,7 @@
 // that a person can act on. One thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,7 +26,8 @@ class AdminClient {
                                            const std::string& address);
   virtual ~AdminClient() = default;
 
-  // Each call waits for at most 10 s.
+  // How long each of the following calls waits at most.
+  void set_patience(base::Duration patience) { patience_ = patience; }
   virtual absl::StatusOr<v1::GetStatusResponse> GetStatus() = 0;
   virtual absl::StatusOr<v1::ListSessionsResponse> ListSessions() = 0;
   virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
@@ -61,6 +63,9 @@ class AdminClient {
   virtual absl::StatusOr<v1::IndexDatasetResponse> IndexDataset(
       const v1::IndexDatasetRequest& request,
       const std::function<bool(const v1::IndexDatasetResponse&)>& progress) = 0;
+
+ protected:
+  base::Duration patience_ = std::chrono::seconds(10);
 };
 
 }  // namespace penstock::ctl

@@ -33,6 +33,7 @@ namespace penstock::ctl {
 namespace {
 
 constexpr base::Duration kWaitPause = std::chrono::milliseconds(250);
+constexpr base::Duration kPatience = std::chrono::seconds(10);  // with a daemon's answer
 
 // Where results go, and in which form.
 struct Sheet {
@@ -215,13 +216,14 @@ absl::StatusOr<std::unique_ptr<AdminClient>> ConnectTo(const Call& call) {
 }
 
 // Finds and asks a daemon, which need not be the one of the last call.
-absl::StatusOr<v1::GetStatusResponse> AskStatus(const Call& call) {
+absl::StatusOr<v1::GetStatusResponse> AskStatus(const Call& call, base::Duration within) {
   PENSTOCK_ASSIGN_OR_RETURN(const std::unique_ptr<AdminClient> daemon, ConnectTo(call));
+  daemon->set_patience(within);
   return daemon->GetStatus();
 }
 
 absl::StatusOr<int> Version(const Call& call, std::ostream& out) {
-  const absl::StatusOr<v1::GetStatusResponse> daemon = AskStatus(call);
+  const absl::StatusOr<v1::GetStatusResponse> daemon = AskStatus(call, kPatience);
   out << ShowVersions(daemon, call.output) << std::flush;
   PENSTOCK_RETURN_IF_ERROR(daemon.status());
   return 0;
@@ -229,8 +231,9 @@ absl::StatusOr<int> Version(const Call& call, std::ostream& out) {
 
 absl::StatusOr<int> Wait(const Call& call) {
   const base::SteadyClock clock;
-  PENSTOCK_RETURN_IF_ERROR(WaitUntilReady([&] { return AskStatus(call); }, call.timeout, clock,
-                                          [] { std::this_thread::sleep_for(kWaitPause); }));
+  PENSTOCK_RETURN_IF_ERROR(WaitUntilReady(
+      [&](base::Duration left) { return AskStatus(call, std::min(left, kPatience)); }, call.timeout,
+      clock, [] { std::this_thread::sleep_for(kWaitPause); }));
   return 0;
 }
 

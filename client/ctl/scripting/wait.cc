@@ -1,10 +1,15 @@
 #include "client/ctl/scripting/wait.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "absl/strings/str_cat.h"
 #include "client/ctl/table.h"
 
 namespace penstock::ctl {
 namespace {
+
+constexpr base::Duration kLeast = std::chrono::milliseconds(200);
 
 // Why it does not serve new sessions; OK if it does.
 absl::Status Readiness(const absl::StatusOr<v1::GetStatusResponse>& status) {
@@ -18,12 +23,12 @@ absl::Status Readiness(const absl::StatusOr<v1::GetStatusResponse>& status) {
 
 }  // namespace
 
-absl::Status WaitUntilReady(const std::function<absl::StatusOr<v1::GetStatusResponse>()>& ask,
-                            base::Duration timeout, const base::Clock& clock,
+absl::Status WaitUntilReady(const AskReady& ask, base::Duration timeout, const base::Clock& clock,
                             const std::function<void()>& pause) {
   const base::TimePoint end = clock.Now() + timeout;
   for (;;) {
-    const absl::Status ready = Readiness(ask());
+    // At the end it asks once more, briefly: the daemon may just have become ready.
+    const absl::Status ready = Readiness(ask(std::max(end - clock.Now(), kLeast)));
     if (ready.ok() || absl::IsPermissionDenied(ready) || absl::IsInvalidArgument(ready))
       return ready;
     if (clock.Now() >= end) {

@@ -100,12 +100,16 @@ class WaitTest : public ::testing::Test {
  protected:
   absl::Status Wait(std::vector<absl::StatusOr<v1::GetStatusResponse>> answers,
                     base::Duration timeout = std::chrono::seconds(30)) {
-    return WaitUntilReady([&] { return answers[std::min(asked_++, answers.size() - 1)]; }, timeout,
-                          clock_, [&] { clock_.Advance(std::chrono::seconds(1)); });
+    const auto ask = [&](base::Duration left) {
+      left_.push_back(left);
+      return answers[std::min(asked_++, answers.size() - 1)];
+    };
+    return WaitUntilReady(ask, timeout, clock_, [&] { clock_.Advance(std::chrono::seconds(1)); });
   }
 
   base::ManualClock clock_;
   size_t asked_ = 0;
+  std::vector<base::Duration> left_;  // that each question was given
 };
 
 TEST_F(WaitTest, ItEndsOnceTheDaemonServes) {
@@ -125,6 +129,13 @@ TEST_F(WaitTest, OnTimeOutItSaysWhatWasMissingLast) {
   EXPECT_THAT(std::string(none.message()), AllOf(HasSubstr("30 s"), HasSubstr("/a.sock")));
   EXPECT_EQ(asked_, 31u);
   EXPECT_THAT(std::string(Wait({draining}, base::Duration{}).message()), HasSubstr("it drains"));
+}
+
+TEST_F(WaitTest, NoQuestionIsGivenMoreTimeThanIsLeft) {
+  Wait({absl::NotFoundError("nobody")}, std::chrono::seconds(2)).IgnoreError();
+
+  EXPECT_THAT(left_, ::testing::ElementsAre(std::chrono::seconds(2), std::chrono::seconds(1),
+                                            std::chrono::milliseconds(200)));
 }
 
 TEST_F(WaitTest, ARefusalIsNotWaitedFor) {
