@@ -3,17 +3,24 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "common/telemetry/log.h"
 #include "server/source/state/state_file.h"
 
@@ -26,15 +33,32 @@ using doorway::ClaimPurpose;
 constexpr int kTries = 20;
 constexpr std::chrono::milliseconds kPause(10);
 
-// 0: unknown.
+// As the kernel lists it. Some file systems have other device numbers there than fstat gives. 0:
+// unknown.
+pid_t FindHolder(const posix::Fd& file) {
+  struct stat facts {};
+  if (::fstat(file.get(), &facts) != 0) return 0;
+  const std::string inode =
+      absl::StrFormat("%02x:%02x:%d", major(facts.st_dev), minor(facts.st_dev), facts.st_ino);
+  std::ifstream locks("/proc/locks");  // 1: FLOCK ADVISORY WRITE 4711 fd:00:1234 0 EOF
+  for (std::string line; std::getline(locks, line);) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    int pid = 0;
+    if (words.size() > 5 && words[1] == "FLOCK" && words[5] == inode &&
+        absl::SimpleAtoi(words[4], &pid))
+      return pid;
+  }
+  return 0;
+}
+
+// The file is empty if the disk was full. 0: unknown.
 pid_t ReadHolder(const posix::Fd& file) {
   std::array<char, 32> text{};
   const ssize_t got = ::pread(file.get(), text.data(), text.size() - 1, 0);
   int pid = 0;
-  return got > 0 && absl::SimpleAtoi(text.data(), &pid) ? pid : 0;
+  return got > 0 && absl::SimpleAtoi(text.data(), &pid) ? pid : FindHolder(file);
 }
 
-// Without it, a message cannot name the holder. The disk may be full.
 void WriteHolder(const posix::Fd& file) {
   const std::string pid = absl::StrCat(::getpid(), "\n");
   if (::ftruncate(file.get(), 0) == 0) (void)!::pwrite(file.get(), pid.data(), pid.size(), 0);

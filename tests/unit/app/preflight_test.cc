@@ -44,6 +44,17 @@ TEST(StateLockTest, ATrialMakesNothingAndCountsAsFreeWhatTheReplacedDaemonHolds)
   EXPECT_FALSE(StateLock::Take(folder.At("state"), {.is_trial = true, .replaced = 1}).ok());
 }
 
+// As on a full disk.
+TEST(StateLockTest, TheHolderIsKnownThoughItCouldNotWriteItsPid) {
+  const TempFolder folder;
+  const auto held = StateLock::Take(folder.At("state"));
+  std::filesystem::resize_file(folder.At("state/lock"), 0);
+
+  EXPECT_TRUE(StateLock::Take(folder.At("state"), {.is_trial = true, .replaced = ::getpid()}).ok());
+  EXPECT_THAT(MessageOf(StateLock::Take(folder.At("state"), kTrial).status()),
+              HasSubstr(absl::StrCat("a daemon (pid ", ::getpid(), ")")));
+}
+
 TEST(StateLockTest, AFolderThatCannotBeWrittenPreventsNothing) {
   TempFolder folder;
   folder.Write("file", "");
