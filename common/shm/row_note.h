@@ -1,7 +1,7 @@
 // The end of a row's place in sessions whose consumer decodes on its GPU: what the place holds. A
 // worker writes it, the client reads it, and nobody in between.
 //
-//   place:  pixels or a JPEG file, from its beginning · not written · RowNote
+//   place:  pixels or a JPEG file, from its beginning · zeros · RowNote
 //
 // Workers may be hijacked by the files that they read, so the client checks each number.
 #pragma once

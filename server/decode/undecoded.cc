@@ -1,5 +1,6 @@
 #include "server/decode/undecoded.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/base/philox.h"
@@ -46,7 +47,10 @@ std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec
 }
 
 void EndPlace(const shm::RowNote& note, std::span<std::byte> place) {
-  std::memcpy(place.last(sizeof note).data(), &note, sizeof note);
+  const std::span<std::byte> end = place.last(sizeof note);
+  std::ranges::fill(place.subspan(note.bytes, place.size() - sizeof note - note.bytes),
+                    std::byte{0});  // another feed's bytes may be there
+  std::memcpy(end.data(), &note, sizeof note);
 }
 
 }  // namespace penstock::decode

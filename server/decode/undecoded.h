@@ -26,9 +26,7 @@ bool IsAmongShare(const Undecoded& undecoded, uint64_t sample);
 std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec& spec,
                                      const DrawKey& key);
 
-// Writes the note at the end of the place. What lies between the row or file and the note is what
-// an earlier batch of the same user left there, which nobody reads: clearing it would take longer
-// than copying the file.
+// Writes the note at the end of the place, and zeros between the row or file and the note.
 void EndPlace(const shm::RowNote& note, std::span<std::byte> place);
 
 }  // namespace penstock::decode

@@ -41,17 +41,6 @@ class UndecodedRowsTest : public ::testing::Test {
     std::memcpy(&note, place.data() + place.size() - sizeof note, sizeof note);
     return note;
   }
-  // Without what lies between a row or file and its note, which nobody writes.
-  static std::vector<Copied> Written(std::vector<Copied> batches) {
-    for (Copied& batch : batches)
-      for (uint64_t row = 0; row < batch.ids.size(); ++row) {
-        const size_t begin = NoteOf(PlaceOf(batch, row)).bytes;
-        const size_t end = kPlace - sizeof(shm::RowNote);
-        std::ranges::fill(std::span(batch.pixels).subspan(row * kPlace + begin, end - begin),
-                          std::byte{0});
-      }
-    return batches;
-  }
   // How many rows hold files; checks that these are the samples' files.
   static uint64_t CountFiles(const std::vector<Copied>& batches) {
     uint64_t count = 0;
@@ -91,7 +80,7 @@ TEST_F(UndecodedRowsTest, AnotherRunHasTheSameBytesAndAnotherShareIsAnotherFeed)
   Fill(another);
   OpenRequest request = Request(kPeer);
   request.dataset = another.dataset();
-  EXPECT_EQ(Written(another.TakeAll(another.Open(request))), Written(batches));
+  EXPECT_EQ(another.TakeAll(another.Open(request)), batches);
 
   const auto half = rig_.Ask(Request(kOtherPeer, 1U << 31));
   EXPECT_NE(half->fingerprint, first->fingerprint);
@@ -133,13 +122,13 @@ constexpr uint64_t kItsBatch = kReported / EngineRig::kBatch,
 
 TEST_F(UndecodedRowsTest, WhatAGpuFailedOnIsDecodedByWorkersForItsUser) {
   const uint64_t session = rig_.Open(Request(kPeer));
-  const std::vector<Copied> before = Written(rig_.TakeAll(session));
+  const std::vector<Copied> before = rig_.TakeAll(session);
   const uint64_t version = rig_.dataset()->quarantine.version();
 
   ASSERT_TRUE(rig_.engine().ReportUndecodable(kPeer, session, {{kReported, kReported}}).ok());
 
   EXPECT_EQ(rig_.dataset()->quarantine.version(), version + 1);
-  const std::vector<Copied> after = Written(rig_.TakeAll(rig_.Open(Request(kPeer))));
+  const std::vector<Copied> after = rig_.TakeAll(rig_.Open(Request(kPeer)));
   const std::vector<Copied> pixels = rig_.TakeAll(rig_.Open(rig_.Request(kOtherPeer)));
   EXPECT_EQ(CountFiles(after), EngineRig::kSamples - 2);
   for (uint64_t batch = 0; batch < kBatches; ++batch) {
@@ -156,13 +145,13 @@ TEST_F(UndecodedRowsTest, WhatAGpuFailedOnIsDecodedByWorkersForItsUser) {
 TEST_F(UndecodedRowsTest, AReportChangesNothingForAnotherUserOrOnTheCpu) {
   OpenRequest of_another = Request(kOtherPeer);
   of_another.user = 2000;
-  const std::vector<Copied> theirs = Written(rig_.TakeAll(rig_.Open(of_another)));
+  const std::vector<Copied> theirs = rig_.TakeAll(rig_.Open(of_another));
   const std::vector<Copied> pixels = rig_.TakeAll(rig_.Open(rig_.Request(kPeer)));
   const uint64_t session = rig_.Open(Request(kPeer));
 
   ASSERT_TRUE(rig_.engine().ReportUndecodable(kPeer, session, {{kReported}}).ok());
 
-  EXPECT_EQ(Written(rig_.TakeAll(rig_.Open(of_another))), theirs);
+  EXPECT_EQ(rig_.TakeAll(rig_.Open(of_another)), theirs);
   EXPECT_EQ(rig_.TakeAll(rig_.Open(rig_.Request(kPeer))), pixels);
   EXPECT_EQ(rig_.dataset()->PolicyOf(1000).bad_samples(), 0u);
 }
