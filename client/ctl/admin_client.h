@@ -26,7 +26,8 @@ class AdminClient {
                                            const std::string& address);
   virtual ~AdminClient() = default;
 
-  // How long each of the following calls waits at most.
+  static constexpr base::Duration kPatience = std::chrono::seconds(10);
+  // How long a call waits at most, unless it says something else. At first kPatience.
   void set_patience(base::Duration patience) { patience_ = patience; }
   virtual absl::StatusOr<v1::GetStatusResponse> GetStatus() = 0;
   virtual absl::StatusOr<v1::ListSessionsResponse> ListSessions() = 0;
@@ -65,7 +66,7 @@ class AdminClient {
       const std::function<bool(const v1::IndexDatasetResponse&)>& progress) = 0;
 
  protected:
-  base::Duration patience_ = std::chrono::seconds(10);
+  base::Duration patience_ = kPatience;
 };
 
 }  // namespace penstock::ctl

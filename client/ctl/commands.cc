@@ -33,7 +33,6 @@ namespace penstock::ctl {
 namespace {
 
 constexpr base::Duration kWaitPause = std::chrono::milliseconds(250);
-constexpr base::Duration kPatience = std::chrono::seconds(10);  // with a daemon's answer
 
 // Where results go, and in which form.
 struct Sheet {
@@ -223,7 +222,7 @@ absl::StatusOr<v1::GetStatusResponse> AskStatus(const Call& call, base::Duration
 }
 
 absl::StatusOr<int> Version(const Call& call, std::ostream& out) {
-  const absl::StatusOr<v1::GetStatusResponse> daemon = AskStatus(call, kPatience);
+  const absl::StatusOr<v1::GetStatusResponse> daemon = AskStatus(call, AdminClient::kPatience);
   out << ShowVersions(daemon, call.output) << std::flush;
   PENSTOCK_RETURN_IF_ERROR(daemon.status());
   return 0;
@@ -232,8 +231,8 @@ absl::StatusOr<int> Version(const Call& call, std::ostream& out) {
 absl::StatusOr<int> Wait(const Call& call) {
   const base::SteadyClock clock;
   PENSTOCK_RETURN_IF_ERROR(WaitUntilReady(
-      [&](base::Duration left) { return AskStatus(call, std::min(left, kPatience)); }, call.timeout,
-      clock, [] { std::this_thread::sleep_for(kWaitPause); }));
+      [&](base::Duration left) { return AskStatus(call, std::min(left, AdminClient::kPatience)); },
+      call.timeout, clock, [] { std::this_thread::sleep_for(kWaitPause); }));
   return 0;
 }
 

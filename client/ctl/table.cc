@@ -14,7 +14,7 @@ constexpr size_t kReadable = 16;  // a text is cut to this width before a column
 
 using RowTexts = std::vector<std::string>;
 
-// How many bytes at the beginning of the text steer a terminal or turn the direction of writing;
+// How many bytes at the beginning of the text control a terminal or change the direction of text;
 // 0: none. C0 and C1 controls, and Unicode's marks, overrides and isolates of direction.
 size_t ControlBytes(absl::string_view text) {
   const auto at = [&](size_t i) -> unsigned { return i < text.size() ? uint8_t(text[i]) : 0u; };

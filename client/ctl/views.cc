@@ -231,9 +231,9 @@ std::string Show(const v1::ListQuarantineResponse& quarantine) {
   std::string unknown;
   if (quarantine.not_open_total() > 0) {
     const bool are_all = quarantine.not_open_total() == uint64_t(quarantine.not_open_size());
-    unknown = absl::StrCat(
-        "not open, so not known: ", OneLine(absl::StrJoin(quarantine.not_open(), ", ")),
-        are_all ? "" : ", …", "\n");
+    unknown = absl::StrCat("bad samples are unknown of datasets that are not open: ",
+                           OneLine(absl::StrJoin(quarantine.not_open(), ", ")),
+                           are_all ? "" : ", …", "\n");
   }
   if (quarantine.entries_size() == 0) return absl::StrCat("there are no bad samples\n", unknown);
   Table table({{"DATASET"}, {"SAMPLE", kRight}, {"REASON"}, {"ACTION"}, {"SINCE"}, {"PATH"}});

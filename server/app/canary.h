@@ -31,8 +31,8 @@ class Canary {
   // Receives what the engine sends to kPeer, like a client.
   absl::Status Receive(const void* message, size_t bytes, const std::vector<int>& fds);
   // One step: opens the session, takes its batch when it is there, closes it. If the batch is wrong
-  // or the session fails, logs a warning and tries again later. After no worker has run
-  // for two seconds, a batch must come through again.
+  // or the session fails, logs a warning and tries again later. If no worker has run for two
+  // seconds, a batch must come through again.
   void Step(feed::Engine& engine, base::TimePoint now);
 
   // Any thread: whether a batch has come through since Again was called; if not, why.

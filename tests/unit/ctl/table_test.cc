@@ -7,7 +7,7 @@
 namespace penstock::ctl {
 namespace {
 
-TEST(OneLineTest, NothingSteersATerminalOrTurnsTheWriting) {
+TEST(OneLineTest, NothingControlsATerminalOrChangesTheDirectionOfText) {
   EXPECT_EQ(OneLine("a\x1b[31mb\nc\x7f"), "a?[31mb?c?");
   EXPECT_EQ(OneLine("\xc2\x9b"
                     "31m"),

@@ -22,7 +22,9 @@ TEST(ViewsTest, DatasetsWhoseBadSamplesAreNotKnownAreNamed) {
   list.set_not_open_total(2);
   list.add_not_open("flowers");
   list.add_not_open("trees");
-  EXPECT_EQ(Show(list), "there are no bad samples\nnot open, so not known: flowers, trees\n");
+  EXPECT_EQ(Show(list),
+            "there are no bad samples\nbad samples are unknown of datasets that are not open: "
+            "flowers, trees\n");
 
   list.set_not_open_total(101);
   EXPECT_THAT(Show(list), EndsWith("flowers, trees, …\n"));
