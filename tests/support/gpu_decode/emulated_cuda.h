@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 
+// NOLINTBEGIN(bugprone-reserved-identifier): CUDA's own names.
 #define __device__
 #define __global__
 #define __shared__ static
@@ -63,6 +64,7 @@ void __syncthreads();
 
 // All 32 threads of the warp take part.
 uint32_t __shfl_down_sync(uint32_t mask, uint32_t value, uint32_t distance);
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace penstock::testing {
 
