@@ -74,6 +74,7 @@ python_types() { # of the package as installed, without its extension, which isn
 configure() { # FOLDER OPTION...: makes a compile database of unity units, and the headers they include
   folder=$1
   shift
+  mkdir -p build/lint
   cmake -S . -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DPENSTOCK_CUDA=OFF \
     -DPENSTOCK_PYTHON=OFF -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON \
     -DCMAKE_UNITY_BUILD_BATCH_SIZE=16 "$@" >"$folder.log" 2>&1 || {
