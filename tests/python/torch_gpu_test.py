@@ -163,6 +163,8 @@ class TorchGpuTest(support.FeedTest):
         path = os.path.join(self.folder, "train.py")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+        held = iter(self.loader(batch_size=5))
+        next(held)  # or the daemon leaves while torch starts, which takes longer than its patience
         done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone",
                                f"--nproc_per_node={ranks}", path, self.photographs],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=150)
