@@ -181,6 +181,12 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(share.value, 0.0)
         self.assertIn("as fast as the loop trains", said)
 
+    def test_a_loop_that_only_waited_for_its_first_batches_keeps_its_pixels(self):
+        share = GpuShare(Decoding("auto", None))
+        self.train(share, 0.064, {"waited_seconds": 0.5, "busy_seconds": 5.0, "samples_per_second": 4001},
+                   lambda: self.fail("asked the engines"))
+        self.assertEqual(share.value, 0.0)
+
     def test_without_engines_the_workers_go_on(self):
         def none():
             raise FailedPrecondition("no engines")

@@ -85,9 +85,11 @@ class GpuShare:
 
     def choose(self, stats, rows, rate_of_engines):
         """Sets the share, and returns it. `stats`: the session's. `rate_of_engines` returns images/s."""
-        if stats["waited_seconds"] <= _FED * (stats["busy_seconds"] + stats["waited_seconds"]):
-            return self._set(0.0, "the workers decode as fast as the loop trains")
         wanted, workers = rows / statistics.median(self._times), stats["samples_per_second"]
+        waits = stats["waited_seconds"] > _FED * (stats["busy_seconds"] + stats["waited_seconds"])
+        # The waiting may have been for the first batches. Workers ahead of the loop decode no faster than it.
+        if not waits or workers >= (1 - _FED) * wanted:
+            return self._set(0.0, "the workers decode as fast as the loop trains")
         try:
             engines = rate_of_engines()
         except FailedPrecondition as error:
