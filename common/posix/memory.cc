@@ -24,8 +24,10 @@ absl::StatusOr<Fd> MakeMemory(const std::string& name, size_t bytes) {
   // Before it holds any data: a new memfd has mode 0777, and others could reopen it through /proc.
   if (::fchmod(memory.get(), 0600) != 0) return base::ErrnoStatus(errno, what);
   if (::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) {
+    const absl::string_view remedy =
+        errno == EFBIG ? "raise the limit of file sizes (LimitFSIZE=, ulimit -f)" : "ask for less";
     return absl::ResourceExhaustedError(
-        absl::StrCat(what, ": refused by the system (errno ", errno, "); ask for less"));
+        absl::StrCat(what, ": refused by the system (errno ", errno, "); ", remedy));
   }
   if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return base::ErrnoStatus(errno, what);

@@ -84,9 +84,15 @@ sigset_t BlockSignals() {
   sigemptyset(&signals);
   for (int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  return signals;
+}
+
+// What a check has in common with the daemon whose start it checks.
+void SetUpProcess() {
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is then an error of the write
-  return signals;
+  posix::AllowAllOpenFiles();
+  posix::KeepOneHeap();
 }
 
 // Handles requests to end: the first SIGTERM lets trainers finish their epochs; any further signal
@@ -175,8 +181,7 @@ int Run(const Arguments& arguments, const char* program) {
     telemetry::SetFormat(telemetry::Format::kJson);
   if (LogIsForPrograms()) LogTextOnStderr();
   ReportCrashes(program);
-  posix::AllowAllOpenFiles();
-  posix::KeepOneHeap();
+  SetUpProcess();
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
   if (!options.ok()) return Complain(options.status(), kWrongCall);
   absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);
@@ -209,6 +214,7 @@ int Report(const std::string& path, const absl::Status& status, int exit_code) {
 int CheckConfig(const Arguments& arguments) {
   const absl::StatusOr<ConfigFile> file = ConfigFrom(arguments);
   if (!file.ok()) return Report(*arguments.config, file.status(), kWrongCall);
+  SetUpProcess();
   const absl::Status starts =
       CheckStart({.file = *file, .purpose = {.is_trial = true, .replaced = arguments.replaced}});
   return Report(*arguments.config, starts, ExitCodeOf(starts));

@@ -144,7 +144,7 @@ absl::Status HeldByAnother(pid_t holder, const std::string& path) {
                    path, "; stop it or give this one another address"));
 }
 
-// The doorway listens later, and replaces nothing but a socket.
+// Nothing but a socket is replaced.
 absl::Status CheckIsFree(const std::string& path) {
   struct stat status;
   if (::lstat(path.c_str(), &status) != 0 || S_ISSOCK(status.st_mode)) return absl::OkStatus();
@@ -192,9 +192,8 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path, pid_t replaced) {
       absl::StrCat(lock_path, ": other daemons keep replacing it; try again"));
 }
 
-// Whether sockets for the group can be made beside those of the daemon that is to be replaced.
-absl::Status TryToListen(const std::string& directory, std::optional<gid_t> group) {
-  const std::string path = absl::StrCat(directory, "/.", ::getpid());
+// Whether a socket for the group can be made there.
+absl::Status TryToListen(const std::string& path, std::optional<gid_t> group) {
   const absl::Status made = ListenForGroup(path, posix::SocketKind::kStream, group).status();
   if (made.ok()) ::unlink(path.c_str());
   return made;
@@ -232,11 +231,13 @@ absl::StatusOr<Claim> ClaimAddress(const std::string& path, const std::string& g
   PENSTOCK_FAILPOINT("address.locked");
   Claim claim(path, gid, std::move(lock), posix::Fd());
   if (!claim.is_held()) {
-    PENSTOCK_RETURN_IF_ERROR(TryToListen(directory, gid));
+    // Beside those of the daemon that is to be replaced.
+    PENSTOCK_RETURN_IF_ERROR(TryToListen(absl::StrCat(directory, "/.", ::getpid()), gid));
     return claim;
   }
   PENSTOCK_RETURN_IF_ERROR(CheckIsFree(claim.door_path()));
   PENSTOCK_ASSIGN_OR_RETURN(claim.listener_, ListenForGroup(path, posix::SocketKind::kStream, gid));
+  PENSTOCK_RETURN_IF_ERROR(TryToListen(claim.door_path(), gid));  // the doorway does, later
   claim.directory_ = made.Take();
   return claim;
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "server/app/catalog/roots_check.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/options.h"
+#include "server/app/preflight/process_limits.h"
 #include "server/app/store_options.h"
 #include "server/pool/pool.h"
 
@@ -36,6 +38,13 @@ absl::Status CheckWorkerProgram(const std::string& program) {
   return base::Annotate(
       base::ErrnoStatus(errno, absl::StrCat("'", program, "'"), "name a program that can be run"),
       "workers.program");
+}
+
+// A daemon's own threads, those of gRPC on each core, and the processes of its workers.
+size_t ThreadsOf(const config::v1::Config& config) {
+  const posix::Machine machine = posix::ReadMachine();
+  constexpr size_t kOwn = 24, kOnEachCore = 2;
+  return kOwn + static_cast<size_t>(kOnEachCore * machine.Cores()) + WorkerCount(config, machine);
 }
 
 // The port of health checks is served by gRPC, which listens itself.
@@ -61,9 +70,12 @@ absl::StatusOr<SandboxSummary> Preflight::Finish() {
   return sandbox;
 }
 
-// Addresses come first, so that one in use makes the start fail before anything else is done.
+// Addresses come before what takes time, so that one in use makes the start fail at once.
 absl::Status Preflight::Run(const Options& options) {
   const config::v1::Config& config = options.file.config;
+  PENSTOCK_RETURN_IF_ERROR(CheckProcessLimits());
+  const size_t threads = ThreadsOf(config);
+  PENSTOCK_RETURN_IF_ERROR(TryToStartThreads(threads - std::min(threads, replaced_.threads)));
   PENSTOCK_RETURN_IF_ERROR(ClaimSockets(options));
   PENSTOCK_RETURN_IF_ERROR(ClaimPorts(config.server()));
   PENSTOCK_FAILPOINT("start.addresses_claimed");

@@ -46,6 +46,7 @@ ReplacedDaemon LookAtReplaced(pid_t pid, const std::string& root) {
     if (words.size() < 2 || !absl::SimpleAtoi(words[1], &number)) continue;
     if (words[0] == "Uid:") daemon.user = static_cast<uid_t>(number);
     if (words[0] == "RssShmem:") daemon.pool_bytes = number * 1024;
+    if (words[0] == "Threads:") daemon.threads = number;
   }
   return daemon;
 }

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ struct ReplacedDaemon {
   pid_t pid = 0;  // 0: there is none
   std::optional<uid_t> user = {};
   uint64_t pool_bytes = 0;  // the shared memory that it uses
+  size_t threads = 0;
 };
 
 // Reads /proc/PID/status below `root`. Of a process that is gone or hidden, only the pid is known.

@@ -64,9 +64,22 @@ void WriteHolder(const posix::Fd& file) {
   if (::ftruncate(file.get(), 0) == 0) (void)!::pwrite(file.get(), pid.data(), pid.size(), 0);
 }
 
+// Whether a file could be written in the folder, or in the nearest one above it that exists. Leaves
+// nothing: the file has no name.
+absl::Status TryToWrite(std::string folder) {
+  while (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT && folder.rfind('/') > 0)
+    folder.resize(folder.rfind('/'));
+  const posix::Fd file(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (!file.valid() && errno == EOPNOTSUPP) return absl::OkStatus();
+  constexpr char kBlock[4096] = {};
+  if (file.valid() && ::write(file.get(), kBlock, sizeof(kBlock)) == sizeof(kBlock))
+    return absl::OkStatus();
+  return base::ErrnoStatus(errno, absl::StrCat("writing in ", folder));
+}
+
 // Invalid for a trial if no daemon has made it yet.
 absl::StatusOr<posix::Fd> OpenLock(const std::string& folder, const ClaimPurpose& purpose) {
-  if (!purpose.is_trial) PENSTOCK_RETURN_IF_ERROR(source::MakeFolders(folder));
+  PENSTOCK_RETURN_IF_ERROR(purpose.is_trial ? TryToWrite(folder) : source::MakeFolders(folder));
   const std::string path = folder + "/lock";
   const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (purpose.is_trial ? 0 : O_CREAT);
   posix::Fd file(::open(path.c_str(), flags, 0600));

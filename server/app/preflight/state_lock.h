@@ -20,7 +20,8 @@ class StateLock {
   // be written, or whose storage does not answer within `patience`, is only logged, because a
   // daemon also serves without one.
   //
-  // A trial creates nothing, and the lock of the daemon that is to be replaced does not count.
+  // A trial creates nothing, but logs if nothing could be written; and the lock of the daemon that
+  // is to be replaced does not count.
   //
   // **Errors**: AlreadyExists if another daemon uses the folder (with its pid).
   static absl::StatusOr<StateLock> Take(const std::string& folder,

@@ -30,7 +30,7 @@ class PagesTest : public ::testing::Test {
                                   .started_unix_ms = 17},
                    Pages::Options{.patience = milliseconds(5), .fresh = fresh});
   }
-  bool AnswerPage(std::function<void(Pages::Page)> done) {
+  bool AnswerPage(const std::function<void(Pages::Page)>& done) {
     ++asked_;
     if (runner_ == Runner::kTakesNothing) return false;
     if (runner_ == Runner::kIsStuck) return true;

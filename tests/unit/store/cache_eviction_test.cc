@@ -91,7 +91,7 @@ TEST_F(CacheEvictionTest, OfASetTwiceAsLargeItHasNearlyAllHitsThatAreToBeHad) {
 
     // Belady's rule has half (use_calendar_test), if bytes take no more room than they are. A disk
     // has whole blocks, which small pieces don't fill.
-    const double part = static_cast<double>(hits) / (kSamples * (kEpochs - 1) / 2);
+    const double part = 2.0 * static_cast<double>(hits) / (kSamples * (kEpochs - 1));
     RecordProperty("part_of_belady_" + std::to_string(bytes), std::to_string(part));
     EXPECT_GT(part, bytes == 5000 ? 0.6 : 0.95) << bytes;
     EXPECT_EQ(folder->counts().damaged, 0u);

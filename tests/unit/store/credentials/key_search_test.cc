@@ -27,7 +27,7 @@ class KeySearchTest : public ::testing::Test {
   // "ID from WHOM", or why not.
   std::string Search(Environment environment, From from = From::kSearch) {
     const auto source =
-        MakeKeySource({from, std::move(environment)}, [this](TransferRequest request) {
+        MakeKeySource({from, std::move(environment)}, [this](const TransferRequest& request) {
           asked_.push_back(request);
           return answer_(request);
         });
