@@ -5,14 +5,17 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
+#include <grpcpp/support/server_interceptor.h>
 #include <sys/random.h>
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/telemetry/log.h"
 #include "server/rpc/calls/calls.h"
+#include "server/rpc/calls/unary_call.h"
 #include "server/rpc/services.h"
 
 namespace penstock::rpc {
@@ -31,6 +34,11 @@ void OnGrpcLog(gpr_log_func_args* said) {
 }
 
 using grpc::experimental::ExternalConnectionAcceptor;
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::Interceptor;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerInterceptorFactoryInterface;
+using grpc::experimental::ServerRpcInfo;
 
 constexpr int kHandshakeMs = 5'000;
 constexpr int kReadBytes = 2048;  // initial read buffer per connection; requests are short
@@ -65,10 +73,45 @@ absl::Status CheckCredentials(const std::shared_ptr<grpc::ServerCredentials>& cr
       "check with openssl that each is PEM, and that the key is the certificate's");
 }
 
+// gRPC answers requests that it cannot read as if the method were unknown, and before our services
+// see them. They are told and recorded as what they are.
+class OnUnread final : public Interceptor {
+ public:
+  OnUnread(Gate& gate, ServerRpcInfo& call) : gate_(gate), call_(call) {}
+
+  void Intercept(InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS) &&
+        methods->GetSendStatus().error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+      const absl::Status why = absl::InvalidArgumentError(
+          "this request cannot be read: it has text that is not UTF-8, or is no message of this "
+          "method");
+      gate_.NoteUnread(call_.server_context()->peer(), call_.method(), why);
+      methods->ModifySendStatus(ToGrpc(why));
+    }
+    methods->Proceed();
+  }
+
+ private:
+  Gate& gate_;
+  ServerRpcInfo& call_;
+};
+
+class UnreadNoticer final : public ServerInterceptorFactoryInterface {
+ public:
+  explicit UnreadNoticer(Gate& gate) : gate_(gate) {}
+  Interceptor* CreateServerInterceptor(ServerRpcInfo* call) override {
+    return new OnUnread(gate_, *call);  // gRPC deletes it
+  }
+
+ private:
+  Gate& gate_;
+};
+
 class GrpcHalf final : public Half {
  public:
   GrpcHalf(Controller& controller, Gate& gate, const ServerOptions& options)
       : options_(options),
+        gate_(gate),
         calls_({.at_once = options.max_calls,
                 .watchers = options.max_watchers,
                 .answers_per_second = options.answers_per_second,
@@ -90,6 +133,7 @@ class GrpcHalf final : public Half {
                      const std::shared_ptr<grpc::ServerCredentials>& credentials);
 
   const ServerOptions options_;
+  Gate& gate_;
   Calls calls_;
   const std::unique_ptr<grpc::Service> feed_service_;
   const std::unique_ptr<grpc::Service> admin_service_;
@@ -114,6 +158,9 @@ absl::Status GrpcHalf::Begin(grpc::ServerBuilder& builder,
                              const std::shared_ptr<grpc::ServerCredentials>& credentials) {
   builder.RegisterService(admin_service_.get());
   builder.SetMaxReceiveMessageSize(options_.max_message_bytes);
+  std::vector<std::unique_ptr<ServerInterceptorFactoryInterface>> noticers;
+  noticers.push_back(std::make_unique<UnreadNoticer>(gate_));
+  builder.experimental().SetInterceptorCreators(std::move(noticers));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                              static_cast<int>(options_.max_calls_per_connection));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);

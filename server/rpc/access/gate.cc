@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "common/base/check.h"
 #include "penstock/v1/admin.pb.h"
 #include "penstock/v1/feed.pb.h"
@@ -50,6 +52,13 @@ Gate::Judged Gate::Judge(const google::protobuf::Descriptor* request, Call call)
   if (ticket.ok()) ticket->origin = {.user = caller->uid, .pid = caller->pid};
   if (!ticket.ok()) return {ticket.status(), std::move(audited)};
   return {Permit(caller, *ticket), std::move(audited)};
+}
+
+void Gate::NoteUnread(const std::string& peer, absl::string_view method, const absl::Status& why) {
+  const AccessRule* const rule =
+      FindRule(absl::StrReplaceAll(absl::StripPrefix(method, "/"), {{"/", "."}}));
+  if (rule == nullptr) return;  // health or reflection
+  AuditedCall(audit_, callers_.Find(peer), rule, {"what", ""}).Ended(why);
 }
 
 absl::Status Gate::MayCall(const AccessRule& rule, const Caller& caller) const {

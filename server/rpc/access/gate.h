@@ -43,6 +43,10 @@ class Gate {
     return Judge(Request::descriptor(), std::move(call));
   }
 
+  // Records that a request could not be read, so that nobody could judge the call. `method` as in
+  // the HTTP/2 path: "/penstock.v1.FeedService/OpenSession".
+  void NoteUnread(const std::string& peer, absl::string_view method, const absl::Status& why);
+
  private:
   Judged Judge(const google::protobuf::Descriptor* request, Call call);
   absl::Status MayCall(const AccessRule& rule, const Caller& caller) const;

@@ -138,6 +138,17 @@ TEST_F(AccessTest, ACallWithoutATicketIsCountedAsRefused) {
               ::testing::ElementsAre(Pair(Pair("FeedService.OpenSession", "no_ticket"), 1)));
 }
 
+// gRPC alone would call the method unknown.
+TEST_F(AccessTest, ARequestThatCannotBeReadIsRefusedInWordsAndCounted) {
+  const grpc::Status answer = Open(GoodRequest("caf\xe9"));
+
+  EXPECT_EQ(answer.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(answer.error_message(), ::testing::HasSubstr("text that is not UTF-8"));
+  EXPECT_TRUE(controller_.opened().empty());
+  EXPECT_THAT(server_->audited().refused,
+              ::testing::ElementsAre(Pair(Pair("FeedService.OpenSession", "bad_request"), 1)));
+}
+
 TEST(AuditTest, WhatIsNoRefusalIsNotCountedAsOne) {
   const AccessRule* close = FindRule("penstock.v1.FeedService.CloseSession");
 
