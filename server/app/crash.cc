@@ -1,14 +1,18 @@
 #include "server/app/crash.h"
 
+#include <elf.h>
 #include <execinfo.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstring>
 
 #include "absl/debugging/symbolize.h"
+#include "absl/strings/escaping.h"
 #include "common/telemetry/log.h"
 #include "common/telemetry/timestamp.h"
 #include "server/app/crash_text.h"
@@ -32,6 +36,36 @@ constexpr std::array kFatalSignals = {
 constexpr int kMaxFrames = 64;
 constexpr size_t kStackBytes = 128 << 10;
 constexpr unsigned kSecondsToReport = 3;
+
+// In hexadecimal, as debuggers find symbols by it; empty if the linker wrote none.
+std::array<char, 2 * 64 + 1> build_id = {};
+
+// Of the notes from `at` to `end`, whose names and contents are padded to four bytes.
+void KeepBuildId(const char* at, const char* end) {
+  const auto padded = [](size_t bytes) { return (bytes + 3) / 4 * 4; };
+  ElfW(Nhdr) note;
+  while (at + sizeof(note) <= end) {
+    std::memcpy(&note, at, sizeof(note));
+    const char* const name = at + sizeof(note);
+    const char* const content = name + padded(note.n_namesz);
+    if (note.n_type == NT_GNU_BUILD_ID &&
+        absl::string_view(name, note.n_namesz) == absl::string_view("GNU", 4)) {
+      const std::string digits = absl::BytesToHexString({content, note.n_descsz});
+      digits.copy(build_id.data(), build_id.size() - 1);
+    }
+    at = content + padded(note.n_descsz);
+  }
+}
+
+// For dl_iterate_phdr, which begins with the program itself.
+int KeepProgramsBuildId(dl_phdr_info* program, size_t, void*) {
+  for (int i = 0; i < program->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = program->dlpi_phdr[i];
+    const char* const begin = reinterpret_cast<const char*>(program->dlpi_addr + header.p_vaddr);
+    if (header.p_type == PT_NOTE) KeepBuildId(begin, begin + header.p_memsz);
+  }
+  return 1;  // libraries do not matter
+}
 
 // The handler's. Only the first thread that crashes uses them.
 CrashText text;
@@ -63,7 +97,8 @@ void AddJson(const CrashFacts& facts) {
   text.Add("{\"time\":\"").Add(telemetry::Timestamp::Now().text());
   text.Add("\",\"level\":\"error\",\"event\":\"crashed\",\"signal\":\"").Add(facts.signal);
   text.Add("\",\"address\":\"").AddAddress(facts.address);
-  text.Add("\",\"version\":\"").Add(kVersion).Add("\",\"pid\":");
+  text.Add("\",\"version\":\"").Add(kVersion).Add("\",\"build_id\":\"").Add(build_id.data());
+  text.Add("\",\"pid\":");
   text.AddNumber(static_cast<uint64_t>(::getpid()));
   text.Add(",\"program_at\":\"").AddAddress(&__executable_start).Add("\",\"backtrace\":[");
   for (int i = 0; i < facts.frames; ++i) {
@@ -81,7 +116,8 @@ void AddLines(const CrashFacts& facts, const char* prefix) {
     text.AddAddress(facts.frame[i]).Add(" ").Add(FrameName(facts, i).text).Add("\n");
   }
   text.Add(prefix).Add("time=").Add(telemetry::Timestamp::Now().text());
-  text.Add(" level=error event=crashed version=").Add(kVersion).Add(" signal=").Add(facts.signal);
+  text.Add(" level=error event=crashed version=").Add(kVersion).Add(" build_id=");
+  text.Add(build_id.data()).Add(" signal=").Add(facts.signal);
   text.Add(" pid=").AddNumber(static_cast<uint64_t>(::getpid())).Add(" program_at=");
   text.AddAddress(&__executable_start).Add("; signal and backtrace are above\n");
 }
@@ -137,6 +173,7 @@ void ReportCrashes([[maybe_unused]] const char* program) {
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // loads the unwinder, which a signal handler must not do
   absl::InitializeSymbolizer(program);
+  ::dl_iterate_phdr(KeepProgramsBuildId, nullptr);
   UseAlternateStack();
   for (const FatalSignal& signal : kFatalSignals) {
     struct sigaction action = {};

@@ -107,7 +107,7 @@ class Ending {
     if (!waits || until_) return absl::StrCat("signal ", number);
     until_ = now + daemon.drain_for();
     daemon.Drain(sender);
-    Notify(SystemdNotifier::Ending("draining"));
+    Notify(SystemdNotifier::Draining(daemon.drain_for()));
     return std::nullopt;
   }
 

@@ -66,6 +66,12 @@ std::string SystemdNotifier::Reloading(base::TimePoint now) {
   return absl::StrCat("RELOADING=1\nMONOTONIC_USEC=", since_boot.count());
 }
 
+std::string SystemdNotifier::Draining(base::Duration at_most) {
+  constexpr std::chrono::seconds kThenEnds(15);
+  const auto extended = std::chrono::duration_cast<std::chrono::microseconds>(at_most + kThenEnds);
+  return absl::StrCat(Ending("draining"), "\nEXTEND_TIMEOUT_USEC=", extended.count());
+}
+
 std::string SystemdNotifier::Ending(absl::string_view reason) {
   return absl::StrCat("STOPPING=1\n", StatusLine(absl::StrCat("ending: ", reason)));
 }

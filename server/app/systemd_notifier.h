@@ -29,6 +29,10 @@ class SystemdNotifier {
   static std::string Reloading(base::TimePoint now);
   static std::string Reloaded() { return "READY=1"; }
 
+  // Sent when the daemon begins to drain because it was asked to end: the manager then waits for
+  // that long, even if its own time-out is shorter.
+  static std::string Draining(base::Duration at_most);
+
   // Sent when the daemon ends, or fails to start, with the reason.
   static std::string Ending(absl::string_view reason);
 

@@ -42,7 +42,9 @@ absl::Status CheckOurs(const std::string& directory, uid_t user) {
 
 absl::Status Knock(const std::string& path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) {
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISSOCK(status.st_mode)) return absl::FailedPreconditionError("this is not a socket");
+  } else if (errno == ENOENT) {
     return absl::NotFoundError("no such file");
   }
   const auto socket = posix::Connect(path, posix::SocketKind::kStream);

@@ -245,6 +245,7 @@ class JsonTest(unittest.TestCase):
             self.assertEqual((crashed["signal"], crashed["level"]), ("SIGSEGV", "error"))
             self.assertEqual(crashed["pid"], daemon.process.pid)
             self.assertGreater(len(crashed["backtrace"]), 3)
+            self.assertRegex(crashed["build_id"], "^[0-9a-f]{40}$")
             self.assertRegex(crashed["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 
     def test_a_start_that_fails_is_one_object_whatever_is_wrong(self):

@@ -104,6 +104,12 @@ TEST_F(SystemdNotifierTest, TheStatusIsSaidWhenItChangesAndOnceASecondAtMost) {
   EXPECT_EQ(After(seconds(2)), "");
 }
 
+// TimeoutStopSec= may be shorter than drain_for.
+TEST_F(SystemdNotifierTest, TheManagerWaitsAsLongAsDrainingMayTake) {
+  EXPECT_EQ(SystemdNotifier::Draining(seconds(600)),
+            "STOPPING=1\nSTATUS=ending: draining\nEXTEND_TIMEOUT_USEC=615000000");
+}
+
 TEST_F(SystemdNotifierTest, AReasonOfManyLinesStaysOneLine) {
   EXPECT_EQ(SystemdNotifier::Ending("no\nREADY=1\r"), "STOPPING=1\nSTATUS=ending: no READY=1 ");
 }

@@ -156,6 +156,13 @@ TEST_F(AddressTest, AGivenAddressIsTheOnlyPlace) {
   EXPECT_THAT(Words(found.status()), HasSubstr("/nowhere.sock yet (the address given)"));
 }
 
+TEST_F(AddressTest, AFileThatIsNoSocketIsNoDaemonThatWillCome) {
+  const absl::Status found = FindDaemon("/etc/passwd", around_).status();
+
+  EXPECT_EQ(found.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Words(found), HasSubstr("this is not a socket"));
+}
+
 TEST_F(AddressTest, ARelativeAddressIsWrong) {
   around_.penstock_address = "penstock.sock";
 
