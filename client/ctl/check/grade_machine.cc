@@ -53,27 +53,33 @@ std::string CgroupWords(const posix::Machine& machine) {
                       " of ", Bytes(machine.tightest->limit_bytes), " charged");
 }
 
+// What else may be raised; empty if no cgroup limits the memory.
+std::string MemoryLimitOf(const posix::Machine& machine) {
+  if (!machine.tightest.has_value()) return "";
+  return absl::StrCat(", or raise the cgroup's ", machine.cgroups == posix::Cgroups::kV1
+                                                      ? "memory.limit_in_bytes"
+                                                      : "memory.max");
+}
+
 Finding GradeMemory(const Facts& facts) {
   const posix::Machine& machine = facts.process().machine;
   const uint64_t memory = machine.Memory();
   const std::string found = absl::StrCat(Bytes(memory), " available", CgroupWords(machine));
-  const std::string limit =
-      machine.cgroups == posix::Cgroups::kV1 ? "memory.limit_in_bytes" : "memory.max";
+  const std::string limit = MemoryLimitOf(machine);
   if (memory < kLittleMemory)
     return {memory < kNoMemory ? Grade::kProblem : Grade::kWarning, "memory", found,
-            absl::StrCat("by default, the pool takes at most a quarter of it; free some memory, or "
-                         "raise the cgroup's ",
+            absl::StrCat("by default, the pool takes at most a quarter of it; free some memory",
                          limit)};
   const uint64_t to_come =
       facts.daemon.ok() && facts.daemon->pool_bytes > facts.daemon->pool_made_bytes
           ? facts.daemon->pool_bytes - facts.daemon->pool_made_bytes
           : 0;
   if (to_come > memory)
-    return {Grade::kWarning, "memory",
-            absl::StrCat(found, "; the daemon's pool may take ", Bytes(to_come), " more"),
-            absl::StrCat(
-                "sessions that do not fit will be refused; lower pool.max, or raise the cgroup's ",
-                limit)};
+    return {
+        Grade::kWarning, "memory",
+        absl::StrCat(found, "; the daemon's pool may take ", Bytes(to_come), " more"),
+        absl::StrCat("sessions that do not fit will be refused; lower pool.max or free some memory",
+                     limit)};
   return {Grade::kOk, "memory", found, ""};
 }
 

@@ -9,9 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/check.h"
+#include "common/base/units.h"
 #include "common/posix/failpoint.h"
 #include "common/posix/group.h"
 #include "common/posix/tcp_listener.h"
+#include "common/telemetry/log.h"
 #include "server/app/catalog/roots_check.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/options.h"
@@ -45,6 +47,14 @@ size_t ThreadsOf(const config::v1::Config& config) {
   const posix::Machine machine = posix::ReadMachine();
   constexpr size_t kOwn = 24, kOnEachCore = 2;
   return kOwn + static_cast<size_t>(kOnEachCore * machine.Cores()) + WorkerCount(config, machine);
+}
+
+void SayIfThePoolMayNotFit(uint64_t bytes, uint64_t available_bytes) {
+  if (bytes <= available_bytes) return;
+  PENSTOCK_LOG(kWarning, "pool_may_not_fit",
+               {"reason", absl::StrCat("pool.max is ", base::FormatBytes(bytes), ", and ",
+                                       base::FormatBytes(available_bytes),
+                                       " are available: sessions that do not fit are refused")});
 }
 
 // The port of health checks is served by gRPC, which listens itself.
@@ -93,6 +103,7 @@ absl::Status Preflight::Run(const Options& options) {
   }
   PENSTOCK_RETURN_IF_ERROR(CheckTlsFiles(config));
   const uint64_t available = posix::ReadMachine().Memory() + replaced_.pool_bytes;
+  SayIfThePoolMayNotFit(config.pool().max_bytes(), available);
   return pool::CheckPreallocation(config.pool().preallocate_bytes(), available);
 }
 

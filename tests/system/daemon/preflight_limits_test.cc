@@ -29,10 +29,10 @@ class PreflightLimitsTest : public ::testing::Test {
     Write("");
   }
 
-  void Write(const std::string& state_dir) {
+  void Write(const std::string& state_dir, const std::string& pool = "16MiB") {
     std::ofstream(file_) << "server:\n  socket: " << home_ << "/run/s.sock\n  group: ''\n"
                          << "  state_dir: '" << state_dir << "'\n  drain_for: 0s\n"
-                         << "pool: {max: 16MiB}\nworkers: {count: 1}\ngpu: {max: 0B}\n";
+                         << "pool: {max: " << pool << "}\nworkers: {count: 1}\ngpu: {max: 0B}\n";
   }
   // What penstockd says with this option of prlimit(1).
   Ended Limited(const std::string& limit, const std::string& action) {
@@ -86,6 +86,15 @@ TEST_F(PreflightLimitsTest, AStateFolderThatCannotBeWrittenIsSaid) {
   EXPECT_THAT(checked.output, HasSubstr(": ok"));
   if (nobody_.IsOurs()) return;  // root may write everywhere
   EXPECT_THAT(checked.output, HasSubstr("/closed: Permission denied"));
+}
+
+TEST_F(PreflightLimitsTest, APoolThatIsLargerThanTheMemoryIsSaid) {
+  Write("", "60TiB");
+
+  const Ended checked = RunProgram("penstockd", {"--check-config", file_}, nobody_);
+
+  EXPECT_EQ(checked.exit_code, 0);
+  EXPECT_THAT(checked.output, HasSubstr("pool.max is 60.0 TiB"));
 }
 
 }  // namespace
