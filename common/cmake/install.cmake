@@ -71,10 +71,8 @@ install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf deploy/sys
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock COMPONENT programs)
 install(FILES deploy/grafana/penstock.json deploy/grafana/alerts.yml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/grafana COMPONENT programs)
-# The operating guide with the pages that it links, and the runbooks.
-file(GLOB guides RELATIVE ${PROJECT_SOURCE_DIR} deploy/README.md deploy/*/README.md deploy/runbooks/*.md)
-foreach(guide IN LISTS guides)
-  cmake_path(GET guide PARENT_PATH folder)
-  install(FILES ${guide} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT programs)
-endforeach()
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)
+# The guide for operators and users, and the runbooks.
+install(CODE "execute_process(COMMAND python3 -B ${PROJECT_SOURCE_DIR}/deploy/guide.py
+  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/guide COMMAND_ERROR_IS_FATAL ANY)" COMPONENT programs)
+install(DIRECTORY ${PROJECT_BINARY_DIR}/guide/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)

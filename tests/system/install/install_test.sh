@@ -27,6 +27,10 @@ if ldd "$room/prefix/bin/penstockd" | grep -q libsystemd; then
     [ -f "$room/prefix/$path" ] || { echo "not installed: $path"; exit 1; }
   done
 fi
+for page in $(sed -n 's|.*file:///usr/||p' "$room/prefix/share/penstock/grafana/alerts.yml") \
+  share/doc/penstock/README.md share/doc/penstock/client/python/README.md; do
+  [ -s "$room/prefix/${page%\"}" ] || { echo "not installed: $page"; exit 1; }
+done
 # Installed programs must not load libraries from a build folder.
 for program in "$room"/prefix/bin/*; do
   if ldd "$program" | grep -E "not found|$build"; then echo "in $program, see above"; exit 1; fi

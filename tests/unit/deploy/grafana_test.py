@@ -109,7 +109,7 @@ class GrafanaTest(unittest.TestCase):
         listed = (RUNBOOKS / "README.md").read_text()
         for rule in rules():
             url = rule["annotations"]["runbook_url"]
-            self.assertEqual(url, f"file:///usr/share/doc/penstock/runbooks/{rule['alert']}.md")
+            self.assertEqual(url, f"file:///usr/share/doc/penstock/deploy/runbooks/{rule['alert']}.md")
             page = (RUNBOOKS / f"{rule['alert']}.md").read_text()
             self.assertTrue(page.startswith(f"# {rule['alert']}\n"))
             for part in ("**What it means.**", "**What it does.**", "## Look", "## Act"):
