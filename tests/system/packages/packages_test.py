@@ -65,6 +65,16 @@ class PackingTest(unittest.TestCase):
             self.assertEqual((self.scratch / "first" / package).read_bytes(),
                              (self.scratch / "second" / package).read_bytes(), package)
 
+    def test_the_packages_of_symbols_have_them(self):
+        packages = list((self.scratch / "first/dbgsym").glob("*.deb"))
+        self.assertGreater(len(packages), 3)
+        for package in packages:
+            unpacked = self.scratch / package.stem
+            subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True)
+            for file in unpacked.rglob("*.debug"):
+                sections = subprocess.run(["readelf", "-SW", file], text=True, capture_output=True, check=True).stdout
+                self.assertIn(".symtab", sections, package.name)
+
     def test_cpack_writes_nothing_outside_of_its_build_folder(self):
         elsewhere = self.scratch / "elsewhere"
         elsewhere.mkdir()
