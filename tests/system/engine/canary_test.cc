@@ -67,6 +67,18 @@ TEST_F(CanaryTest, ABatchComesThroughAndIsCountedNowhere) {
   EXPECT_TRUE(engine_->Totals(clock_.Now()).by_dataset.empty());
 }
 
+TEST_F(CanaryTest, WhileUsersTakeTurnsThereMayBeNoWorkerForAMoment) {
+  Start();
+  ASSERT_TRUE(ComesThroughWithin(seconds(20)));
+  const base::TimePoint ran = clock_.Now();
+  feed::Engine without_workers({}, [](auto&&...) { return absl::OkStatus(); });
+
+  canary_.Step(without_workers, ran + milliseconds(1500));
+  EXPECT_TRUE(canary_.came_through());
+  canary_.Step(without_workers, ran + milliseconds(2500));
+  EXPECT_FALSE(canary_.came_through());
+}
+
 TEST_F(CanaryTest, EachTimeItIsAskedForAWorkerDecodesABatchAnew) {
   Start();
   for (int time = 0; time < 20; ++time) {
