@@ -17,8 +17,12 @@ constexpr int kMaxAnswerBytes = 256 << 20;
 
 class GrpcAdminClient final : public AdminClient {
  public:
-  GrpcAdminClient(const std::shared_ptr<grpc::Channel>& channel, const std::string& address)
-      : address_(address), channel_(channel), stub_(v1::AdminService::NewStub(channel)) {}
+  GrpcAdminClient(const std::shared_ptr<grpc::Channel>& channel, const std::string& address,
+                  std::string advice)
+      : address_(address),
+        advice_(std::move(advice)),
+        channel_(channel),
+        stub_(v1::AdminService::NewStub(channel)) {}
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
     return Call(&v1::AdminService::Stub::GetStatus, v1::GetStatusRequest());
@@ -151,9 +155,9 @@ class GrpcAdminClient final : public AdminClient {
         // Then the daemon has answered, and says that something else is away, such as a store.
         if (channel_->GetState(false) == GRPC_CHANNEL_READY)
           return absl::UnavailableError(status.error_message());
-        return absl::UnavailableError(
-            absl::StrCat("the daemon at ", address_, " does not accept calls (",
-                         status.error_message(), "); check whether it still runs"));
+        return absl::UnavailableError(absl::StrCat("the daemon at ", address_,
+                                                   " does not accept calls (",
+                                                   status.error_message(), "); ", advice_));
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         return absl::DeadlineExceededError(
             absl::StrCat("the daemon at ", address_,
@@ -168,6 +172,7 @@ class GrpcAdminClient final : public AdminClient {
   }
 
   const std::string address_;
+  const std::string advice_;                      // what to look at if it does not answer
   const std::shared_ptr<grpc::Channel> channel_;  // shared with the stub
   const std::unique_ptr<v1::AdminService::Stub> stub_;
 };
@@ -179,12 +184,13 @@ std::unique_ptr<AdminClient> AdminClient::Make(const std::string& address) {
   arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
   return Make(grpc::CreateCustomChannel(absl::StrCat("unix:", address),
                                         grpc::InsecureChannelCredentials(), arguments),
-              address);
+              address, "check whether it still runs");
 }
 
 std::unique_ptr<AdminClient> AdminClient::Make(const std::shared_ptr<grpc::Channel>& channel,
-                                               const std::string& address) {
-  return std::make_unique<GrpcAdminClient>(channel, address);
+                                               const std::string& address,
+                                               const std::string& advice) {
+  return std::make_unique<GrpcAdminClient>(channel, address, advice);
 }
 
 }  // namespace penstock::ctl

@@ -21,9 +21,9 @@ class AdminClient {
  public:
   // `address` is the path of the daemon's socket.
   static std::unique_ptr<AdminClient> Make(const std::string& address);
-  // `address` is for messages.
+  // `address` is for messages, as is `advice`: what to look at if the daemon does not answer.
   static std::unique_ptr<AdminClient> Make(const std::shared_ptr<grpc::Channel>& channel,
-                                           const std::string& address);
+                                           const std::string& address, const std::string& advice);
   virtual ~AdminClient() = default;
 
   static constexpr base::Duration kPatience = std::chrono::seconds(10);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -11,6 +13,8 @@
 
 namespace penstock::ctl {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Written {
   uint64_t lines = 0, dropped = 0;
@@ -33,31 +37,76 @@ absl::Status CannotWrite(const std::string& file, int error) {
                            "give -o a file in a folder that you can write to");
 }
 
+// A file that appears under its name once it is whole, and keeps the permissions of the one that it
+// replaces. What is no regular file, such as a pipe, is written to as it is.
+class TraceFile {
+ public:
+  explicit TraceFile(const std::string& name) : name_(name), to_(name) {
+    std::error_code none;
+    const auto real = fs::canonical(name, none);  // a link is followed
+    if (!none) to_ = real;
+    const fs::file_status found = fs::status(to_, none);
+    in_place_ = fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found);
+    if (fs::is_regular_file(found)) mode_ = found.permissions();
+    written_ = in_place_ ? to_ : absl::StrCat(to_, ".unfinished");
+  }
+
+  absl::Status Open() {
+    errno = 0;
+    stream_.open(written_, std::ios::binary | std::ios::trunc);
+    return stream_ ? absl::OkStatus() : CannotWrite(written_, errno);
+  }
+  std::ostream& stream() { return stream_; }
+
+  absl::Status Finish() {
+    errno = 0;
+    stream_.close();
+    if (stream_ && in_place_) return absl::OkStatus();
+    std::error_code none;
+    if (mode_) fs::permissions(written_, *mode_, none);
+    if (stream_ && std::rename(written_.c_str(), to_.c_str()) == 0) return absl::OkStatus();
+    const int error = errno;
+    Abandon();
+    return CannotWrite(name_, error);
+  }
+  void Abandon() {
+    if (!in_place_) std::remove(written_.c_str());
+  }
+
+ private:
+  const std::string name_;
+  std::string to_, written_;
+  bool in_place_ = false;
+  std::optional<fs::perms> mode_;
+  std::ofstream stream_;
+};
+
+absl::StatusOr<Written> WriteToFile(AdminClient& daemon, const Call& call) {
+  TraceFile file(call.file);
+  PENSTOCK_RETURN_IF_ERROR(file.Open());
+  const absl::StatusOr<Written> written = Write(daemon, call.trace_ms, file.stream());
+  if (!written.ok()) {
+    file.Abandon();
+    return written;
+  }
+  PENSTOCK_RETURN_IF_ERROR(file.Finish());
+  return written;
+}
+
+absl::StatusOr<Written> WriteToOutput(AdminClient& daemon, const Call& call, std::ostream& out) {
+  const absl::StatusOr<Written> written = Write(daemon, call.trace_ms, out);
+  errno = 0;
+  if (written.ok() && !out.flush()) return CannotWrite("standard output", errno);
+  return written;
+}
+
 }  // namespace
 
-// Writes to a temporary file first, so that a file under the final name is always complete.
 absl::StatusOr<int> WriteTrace(AdminClient& daemon, const Call& call, std::ostream& out,
                                std::ostream& said) {
   const bool to_file = call.file != "-";
-  const std::string unfinished = absl::StrCat(call.file, ".unfinished");
-  std::ofstream file;
-  if (to_file) {
-    errno = 0;
-    file.open(unfinished, std::ios::binary | std::ios::trunc);
-    if (!file) return CannotWrite(unfinished, errno);
-  }
   const absl::StatusOr<Written> written =
-      Write(daemon, call.trace_ms, to_file ? static_cast<std::ostream&>(file) : out);
-  if (to_file) {
-    errno = 0;
-    file.close();
-    const bool whole =
-        written.ok() && file && std::rename(unfinished.c_str(), call.file.c_str()) == 0;
-    const int error = errno;
-    if (!whole) std::remove(unfinished.c_str());
-    PENSTOCK_RETURN_IF_ERROR(written.status());
-    if (!whole) return CannotWrite(call.file, error);
-  }
+      to_file ? WriteToFile(daemon, call) : WriteToOutput(daemon, call, out);
   PENSTOCK_RETURN_IF_ERROR(written.status());
   said << absl::StreamFormat(
       "%s: %s events of %g s; open it at https://ui.perfetto.dev or "

@@ -87,6 +87,11 @@ std::vector<NodeAnswer> GrpcNodeCalls::AskAll(base::Duration timeout) {
   return answers;
 }
 
+// A daemon that refuses a certificate closes the connection, as one that ends does.
+constexpr char kAdvice[] =
+    "check that it runs and serves this port, that tls.key belongs to tls.crt, and that each side "
+    "trusts the other's certificate, which also expires; its log names what it refuses";
+
 }  // namespace
 
 std::shared_ptr<grpc::Channel> MakeNodeChannel(const NodeEndpoint& endpoint,
@@ -110,7 +115,7 @@ absl::StatusOr<std::unique_ptr<AdminClient>> ConnectToNode(const std::string& ad
   PENSTOCK_ASSIGN_OR_RETURN(const OperatorTls tls, ReadOperatorTls(tls_folder));
   const NodeEndpoint endpoint = Resolve({node}, kResolveWithin).front();
   if (!endpoint.trouble.ok()) return base::Annotate(endpoint.trouble, address);
-  return AdminClient::Make(MakeNodeChannel(endpoint, tls), endpoint.shown);
+  return AdminClient::Make(MakeNodeChannel(endpoint, tls), endpoint.shown, kAdvice);
 }
 
 std::unique_ptr<NodeCalls> NodeCalls::Make(std::vector<NodeEndpoint> endpoints,

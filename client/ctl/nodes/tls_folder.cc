@@ -19,7 +19,10 @@ absl::StatusOr<std::string> ReadPemFile(const std::string& path) {
   text.resize(static_cast<size_t>(file.gcount()));
   if (absl::StrContains(text, "-----BEGIN ")) return text;
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": ", text.empty() ? "cannot be read" : "is not in PEM",
+      absl::StrCat(path, ": ",
+                   !file.is_open() ? "cannot be read"
+                   : text.empty()  ? "is empty"
+                                   : "is not in PEM",
                    "; --tls FOLDER or $PENSTOCK_TLS names a folder with ca.crt, tls.crt and "
                    "tls.key"));
 }

@@ -118,7 +118,8 @@ PENSTOCK_EXPORT int32_t penstock_next(penstock_session* session, int64_t timeout
                                       penstock_batch** batch, penstock_error* error);
 
 // Waits until penstock_next returns a batch or an error without waiting; sets `ready` to 1 if it
-// does, to 0 if `timeout_ms` ran out.
+// does, to 0 if `timeout_ms` ran out. If all batches that the session may hold are held, that is an
+// error after a second of waiting.
 PENSTOCK_EXPORT int32_t penstock_wait_ready(penstock_session* session, int64_t timeout_ms,
                                             int32_t* ready, penstock_error* error);
 

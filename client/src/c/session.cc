@@ -130,7 +130,8 @@ int32_t penstock_delivery_reason(const penstock_session* session, char* text, si
   return Guarded(error, [&]() -> Status {
     if (session == nullptr) return Missing("session");
     if (IsForeign(*session)) return penstock::client::ForkedStatus();
-    if (text == nullptr || bytes == 0) return Missing("text");
+    if (text == nullptr) return Missing("text");
+    if (bytes == 0) return {Code::kInvalidArgument, "bytes is 0; the text's end needs one"};
     CopyText(session->session.delivery_reason(), text, bytes);
     return {};
   });

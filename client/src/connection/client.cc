@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client/src/connection/connector.h"
+#include "client/src/connection/deadline.h"
 #include "client/src/connection/negotiation.h"
 #include "client/src/connection/request.h"
 #include "client/src/core/convert.h"
@@ -182,7 +183,7 @@ Result<Session> Client::Open(const SessionOptions& options) {
   absl::StatusOr<std::unique_ptr<GrpcOpener>> opener = MakeOpener(impl_->connector, options);
   if (!opener.ok()) return client::ToPublic(opener.status());
   absl::StatusOr<client::Opened> opened =
-      (*opener)->Open(options.state, options.epochs, base::Now() + options.open_timeout);
+      (*opener)->Open(options.state, options.epochs, client::DeadlineAfter(options.open_timeout));
   if (!opened.ok()) return client::ToPublic(opened.status());
   return Session(std::make_unique<client::SessionCore>(
       *std::move(opener), *std::move(opened),

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/connection/deadline.h"
 #include "client/src/core/convert.h"
 #include "client/src/core/fork.h"
 #include "client/src/session/await.h"
@@ -17,12 +18,6 @@ using std::chrono::milliseconds;
 // How long we wait for the daemon's report on the slow stage; never longer than already waited.
 constexpr base::Duration kAskTimeout = std::chrono::seconds(1);
 constexpr base::Duration kWorthAsking = milliseconds(10);
-
-// `now + timeout`, limited to a year so that the clock cannot overflow.
-base::TimePoint DeadlineAfter(milliseconds timeout) {
-  constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
-  return base::Now() + std::clamp(timeout, milliseconds(0), kLongest);
-}
 
 }  // namespace
 

@@ -2,9 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
 #include <sstream>
 
 #include "common/base/check.h"
@@ -77,6 +81,33 @@ TEST_F(CommandsTest, ATraceIsWrittenWholeAndItIsSaidWhereToOpenIt) {
   EXPECT_THAT(progress_.str(),
               HasSubstr(file + ": 0 events of 5 s; open it at https://ui.perfetto"));
   EXPECT_THAT(progress_.str(), HasSubstr("7 more events were left out"));
+}
+
+TEST_F(CommandsTest, ATraceGoesWhereALinkLeadsAndKeepsTheFilesMode) {
+  const std::string file = directory_ + "/real.json", link = directory_ + "/link.json";
+  std::ofstream(file) << "old";
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  std::filesystem::create_symlink(file, link);
+
+  ASSERT_TRUE(Do({"trace", "-o", link}).ok());
+
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(std::filesystem::file_size(file), 3u * (256 << 10));
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
+}
+
+TEST_F(CommandsTest, ATraceDoesNotReplaceAPipe) {
+  const std::string pipe = directory_ + "/pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::future<size_t> read = std::async(std::launch::async, [&pipe] {
+    std::ifstream from(pipe, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(from), {}).size();
+  });
+
+  ASSERT_TRUE(Do({"trace", "-o", pipe}).ok());
+
+  EXPECT_EQ(read.get(), 3u * (256 << 10));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(CommandsTest, WithoutADaemonTheWorkFails) {
