@@ -41,7 +41,7 @@ constexpr unsigned kSecondsToReport = 3;
 std::array<char, 2 * 64 + 1> build_id = {};
 
 // Of the notes from `at` to `end`, whose names and contents are padded to four bytes.
-void KeepBuildId(const char* at, const char* end) {
+[[maybe_unused]] void KeepBuildId(const char* at, const char* end) {
   const auto padded = [](size_t bytes) { return (bytes + 3) / 4 * 4; };
   ElfW(Nhdr) note;
   while (at + sizeof(note) <= end) {
@@ -58,7 +58,7 @@ void KeepBuildId(const char* at, const char* end) {
 }
 
 // For dl_iterate_phdr, which begins with the program itself.
-int KeepProgramsBuildId(dl_phdr_info* program, size_t, void*) {
+[[maybe_unused]] int KeepProgramsBuildId(dl_phdr_info* program, size_t, void*) {
   for (int i = 0; i < program->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = program->dlpi_phdr[i];
     const char* const begin = reinterpret_cast<const char*>(program->dlpi_addr + header.p_vaddr);
