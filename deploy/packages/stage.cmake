@@ -29,11 +29,8 @@ endfunction()
 
 # Makes PACKAGE-dbgsym. cpack would change the programs after their times have been set.
 function(pack_symbols package symbols)
-  set(documents ${symbols}/usr/share/doc/${package}-dbgsym)
-  file(COPY ${source}/deploy/packages/copyright DESTINATION ${documents})
-  file(WRITE ${documents}/changelog.Debian "penstock (${version}) stable; urgency=medium\n\n"
-       "  * Symbols of ${package}.\n\n -- ${CPACK_PACKAGE_CONTACT}  ${date}\n")
-  run(gzip -9nf ${documents}/changelog.Debian)
+  file(MAKE_DIRECTORY ${symbols}/usr/share/doc)
+  file(CREATE_LINK ${package} ${symbols}/usr/share/doc/${package}-dbgsym SYMBOLIC)
   execute_process(COMMAND dpkg --print-architecture OUTPUT_VARIABLE architecture
                   OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   file(WRITE ${symbols}/DEBIAN/control "Package: ${package}-dbgsym\nSource: penstock\nVersion: ${version}\n"
