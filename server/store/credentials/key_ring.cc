@@ -191,10 +191,18 @@ bool KeyRing::AwaitDue() {
   return false;
 }
 
+absl::StatusOr<KeysFound> KeyRing::Fetch() {
+  absl::StatusOr<KeysFound> found = source_->Fetch();
+  if (!found.ok() || found->keys != nullptr) return found;
+  const base::MutexLock lock(mutex_);
+  if (!found_ || found_->keys == nullptr) return found;
+  return absl::UnavailableError(absl::StrCat("there were keys before, and now: ", found->from));
+}
+
 void KeyRing::Serve() {
   ::pthread_setname_np(::pthread_self(), "store-keys");
   while (AwaitDue()) {
-    absl::StatusOr<KeysFound> found = source_->Fetch();
+    absl::StatusOr<KeysFound> found = Fetch();
     const std::optional<base::Duration> left = found.ok() ? TimeLeft(*found) : std::nullopt;
     KeyNews news = {.status = found.status(), .from = found.ok() ? found->from : ""};
     if (left) news.seconds = std::chrono::duration_cast<std::chrono::seconds>(*left).count();

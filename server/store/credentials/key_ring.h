@@ -72,6 +72,9 @@ class KeyRing {
 
  private:
   void Serve();
+  // What the source gives. Keys that are gone are an error: whoever writes their file may be
+  // half-way.
+  absl::StatusOr<KeysFound> Fetch();
   bool AwaitDue();  // false: the ring ends
   // Returns whether the log should hear of it. `left`: until the keys end.
   bool Take(absl::StatusOr<KeysFound> found, std::optional<base::Duration> left);

@@ -28,6 +28,7 @@ class NumberedSource final : public KeySource {
     const int number = ++asked;
     const base::MutexLock lock(mutex);
     if (!trouble.ok()) return trouble;
+    if (none) return KeysFound{nullptr, "no keys in the file", Kind::kAbsent};
     StoreKeys keys = {.key_id = absl::StrCat("key", same ? 1 : number), .secret = "hunter2"};
     if (lasts) keys.end = std::chrono::system_clock::now() + *lasts;
     return KeysFound{std::make_shared<const StoreKeys>(std::move(keys)), "the test", kind};
@@ -41,6 +42,7 @@ class NumberedSource final : public KeySource {
   milliseconds takes{0};
   std::optional<milliseconds> lasts = {};
   bool same = false;
+  std::atomic<bool> none{false};
   std::atomic<int> asked{0};
   std::atomic<bool> overlapped{false};
 
@@ -79,6 +81,20 @@ class KeyRingTest : public ::testing::Test {
   NumberedSource* source_ = nullptr;
   std::optional<KeyRing> ring_;
 };
+
+TEST_F(KeyRingTest, KeysThatAreGoneWhileTheirFileIsWrittenAreUsedUntilThereAreOthers) {
+  Start();
+  source_->kind = Kind::kFile;
+  EXPECT_EQ(Id(ring_->Get()), "key1");
+
+  source_->none = true;
+  ring_->Reread();
+  EXPECT_EQ(Id(ring_->Get()), "key1");
+  EXPECT_THAT(ring_->Describe(), HasSubstr("there were keys before, and now: no keys in the file"));
+
+  source_->none = false;
+  EXPECT_TRUE(Becomes([&] { return Id(ring_->Get()) != "key1"; }));
+}
 
 TEST_F(KeyRingTest, NobodyIsAskedBeforeKeysAreNeededAndThenOnce) {
   Start({});
