@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the operating guide as it is installed: guide.py SOURCE TARGET
 
-It has the pages for people who run and use Penstock. A link to anything else in the source becomes its text.
+It has the pages for people who run and use Penstock. A link to anything else in the source becomes its text; one in
+parentheses, and a picture, is left out.
 """
 import os
 import pathlib
@@ -10,7 +11,10 @@ import shutil
 import sys
 
 PAGES = ("README.md", "SECURITY.md", "deploy/*.md", "deploy/*/*.md", "client/python/*.md")
-LINK = re.compile(r"!?\[([^\]]*)\]\(([^)\s]+)\)")
+LINK = re.compile(r"( ?\()?(!?)\[([^\]]*)\]\(([^)\s]+)\)((?(1)\)|))")
+ENDING = """
+Links to the source of Penstock are words on these pages; the source has them all.
+"""
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -20,11 +24,13 @@ def pages(source):
 
 def without_other_links(text, page, kept):
     def shorten(link):
-        words, target = link.groups()
+        opening, picture, words, target, _ = link.groups()
         place = target.split("#")[0]
         leads_to = pathlib.Path(os.path.normpath(page.parent / place)) if place else page
         is_kept = leads_to in kept or leads_to / "README.md" in kept or ":" in target
-        return link.group(0) if is_kept else words
+        if is_kept:
+            return link.group(0)
+        return "" if picture or opening else words
 
     parts = FENCED.split(text)
     return "".join(part if number % 2 else LINK.sub(shorten, part) for number, part in enumerate(parts))
@@ -35,7 +41,8 @@ def main(source, target):
     shutil.rmtree(target, ignore_errors=True)
     for page in sorted(kept):
         (target / page).parent.mkdir(parents=True, exist_ok=True)
-        (target / page).write_text(without_other_links((source / page).read_text(), page, kept))
+        text = without_other_links((source / page).read_text(), page, kept)
+        (target / page).write_text(text + ENDING * (page == pathlib.Path("README.md")))
 
 
 if __name__ == "__main__":

@@ -37,14 +37,22 @@ absl::Status CannotWrite(const std::string& file, int error) {
                            "give -o a file in a folder that you can write to");
 }
 
+// Also to a place where there is nothing yet. A circle of links stays as it is.
+std::string FollowLinks(const std::string& name) {
+  constexpr int kMost = 40;  // as the kernel
+  fs::path path = name;
+  std::error_code none;
+  for (int i = 0; i < kMost && fs::is_symlink(path, none); ++i)
+    path = path.parent_path() / fs::read_symlink(path, none);
+  return path;
+}
+
 // A file that appears under its name once it is whole, and keeps the permissions of the one that it
 // replaces. What is no regular file, such as a pipe, is written to as it is.
 class TraceFile {
  public:
-  explicit TraceFile(const std::string& name) : name_(name), to_(name) {
+  explicit TraceFile(const std::string& name) : name_(name), to_(FollowLinks(name)) {
     std::error_code none;
-    const auto real = fs::canonical(name, none);  // a link is followed
-    if (!none) to_ = real;
     const fs::file_status found = fs::status(to_, none);
     in_place_ = fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found);
     if (fs::is_regular_file(found)) mode_ = found.permissions();
@@ -54,7 +62,10 @@ class TraceFile {
   absl::Status Open() {
     errno = 0;
     stream_.open(written_, std::ios::binary | std::ios::trunc);
-    return stream_ ? absl::OkStatus() : CannotWrite(written_, errno);
+    if (!stream_) return CannotWrite(written_, errno);
+    std::error_code none;
+    if (mode_) fs::permissions(written_, *mode_, none);
+    return absl::OkStatus();
   }
   std::ostream& stream() { return stream_; }
 
@@ -62,8 +73,6 @@ class TraceFile {
     errno = 0;
     stream_.close();
     if (stream_ && in_place_) return absl::OkStatus();
-    std::error_code none;
-    if (mode_) fs::permissions(written_, *mode_, none);
     if (stream_ && std::rename(written_.c_str(), to_.c_str()) == 0) return absl::OkStatus();
     const int error = errno;
     Abandon();
@@ -75,7 +84,8 @@ class TraceFile {
 
  private:
   const std::string name_;
-  std::string to_, written_;
+  const std::string to_;
+  std::string written_;
   bool in_place_ = false;
   std::optional<fs::perms> mode_;
   std::ofstream stream_;

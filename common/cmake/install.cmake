@@ -72,7 +72,19 @@ install(FILES deploy/config/penstock.yaml deploy/systemd/network.conf deploy/sys
 install(FILES deploy/grafana/penstock.json deploy/grafana/alerts.yml
         DESTINATION ${CMAKE_INSTALL_DATADIR}/penstock/grafana COMPONENT programs)
 # The guide for operators and users, and the runbooks.
-install(CODE "execute_process(COMMAND python3 -B ${PROJECT_SOURCE_DIR}/deploy/guide.py
-  ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/guide COMMAND_ERROR_IS_FATAL ANY)" COMPONENT programs)
-install(DIRECTORY ${PROJECT_BINARY_DIR}/guide/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+find_program(PENSTOCK_GUIDE_PYTHON python3)
+if(PENSTOCK_GUIDE_PYTHON)
+  file(GLOB_RECURSE guide_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/deploy/*.md
+       ${PROJECT_SOURCE_DIR}/client/python/*.md)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/guide/README.md
+    COMMAND ${PENSTOCK_GUIDE_PYTHON} -B ${PROJECT_SOURCE_DIR}/deploy/guide.py ${PROJECT_SOURCE_DIR}
+            ${PROJECT_BINARY_DIR}/guide
+    DEPENDS ${PROJECT_SOURCE_DIR}/deploy/guide.py ${PROJECT_SOURCE_DIR}/README.md
+            ${PROJECT_SOURCE_DIR}/SECURITY.md ${guide_pages}
+    VERBATIM)
+  add_custom_target(penstock_guide ALL DEPENDS ${PROJECT_BINARY_DIR}/guide/README.md)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/guide/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+else()
+  message(STATUS "Guide: not installed, there is no python3 to write it")
+endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs OPTIONAL)

@@ -8,9 +8,11 @@ set(CPACK_COMPONENTS_ALL programs client development tools)
 # Builds everything that the packages contain.
 add_custom_target(packaged DEPENDS penstockd penstock-worker penstock-indexer penstockctl
   penstock_client)
-if(TARGET penstock-bench)
-  add_dependencies(packaged penstock-bench)
-endif()
+foreach(optional penstock-bench penstock_guide)
+  if(TARGET ${optional})
+    add_dependencies(packaged ${optional})
+  endif()
+endforeach()
 
 # A Debian release has one Python version, and before 3.12 an extension works with one version only.
 if(PENSTOCK_HAS_PYTHON)

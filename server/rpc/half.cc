@@ -81,12 +81,13 @@ class OnUnread final : public Interceptor {
 
   void Intercept(InterceptorBatchMethods* methods) override {
     if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS) &&
-        methods->GetSendStatus().error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+        methods->GetSendStatus().error_code() == grpc::StatusCode::UNIMPLEMENTED &&
+        !call_.server_context()->IsCancelled()) {
       const absl::Status why = absl::InvalidArgumentError(
-          "this request cannot be read: it has text that is not UTF-8, or is no message of this "
-          "method");
-      gate_.NoteUnread(call_.server_context()->peer(), call_.method(), why);
-      methods->ModifySendStatus(ToGrpc(why));
+          "this request cannot be read: there is none, it has text that is not UTF-8, or it is no "
+          "message of this method");
+      if (gate_.NoteUnread(call_.server_context()->peer(), call_.method(), why))
+        methods->ModifySendStatus(ToGrpc(why));
     }
     methods->Proceed();
   }

@@ -42,11 +42,14 @@ absl::Status CheckWorkerProgram(const std::string& program) {
       "workers.program");
 }
 
-// A daemon's own threads, those of gRPC on each core, and the processes of its workers.
-size_t ThreadsOf(const config::v1::Config& config) {
+// A daemon's own threads, those of gRPC on each core, and its workers; less those that end with the
+// daemon that is to be replaced.
+Starts ToStarts(const config::v1::Config& config, const ReplacedDaemon& replaced) {
   const posix::Machine machine = posix::ReadMachine();
   constexpr size_t kOwn = 24, kOnEachCore = 2;
-  return kOwn + static_cast<size_t>(kOnEachCore * machine.Cores()) + WorkerCount(config, machine);
+  const size_t threads = kOwn + static_cast<size_t>(kOnEachCore * machine.Cores());
+  return {.threads = threads - std::min(threads, replaced.threads),
+          .processes = replaced.pid == 0 ? WorkerCount(config, machine) : 0};
 }
 
 void SayIfThePoolMayNotFit(uint64_t bytes, uint64_t available_bytes) {
@@ -84,8 +87,7 @@ absl::StatusOr<SandboxSummary> Preflight::Finish() {
 absl::Status Preflight::Run(const Options& options) {
   const config::v1::Config& config = options.file.config;
   PENSTOCK_RETURN_IF_ERROR(CheckProcessLimits());
-  const size_t threads = ThreadsOf(config);
-  PENSTOCK_RETURN_IF_ERROR(TryToStartThreads(threads - std::min(threads, replaced_.threads)));
+  PENSTOCK_RETURN_IF_ERROR(TryToStart(ToStarts(config, replaced_)));
   PENSTOCK_RETURN_IF_ERROR(ClaimSockets(options));
   PENSTOCK_RETURN_IF_ERROR(ClaimPorts(config.server()));
   PENSTOCK_FAILPOINT("start.addresses_claimed");

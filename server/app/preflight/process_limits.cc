@@ -35,10 +35,13 @@ std::string Amount(uint64_t number, bool in_bytes) {
   return in_bytes ? base::FormatBytes(number) : absl::StrCat(number);
 }
 
-void* Arrive(void* leaving) {
+void* WaitToLeave(void* leaving) {
   static_cast<std::latch*>(leaving)->wait();
   return nullptr;
 }
+
+// For what stands for a process, whose stack is no memory of ours.
+constexpr size_t kSmallStack = 64 << 10;
 
 }  // namespace
 
@@ -54,22 +57,29 @@ absl::Status CheckProcessLimits() {
   return absl::OkStatus();
 }
 
-absl::Status TryToStartThreads(size_t count) {
+absl::Status TryToStart(const Starts& starts) {
+  pthread_attr_t small;
+  ::pthread_attr_init(&small);
+  ::pthread_attr_setstacksize(&small, kSmallStack);
+  const size_t count = starts.threads + starts.processes;
   std::latch leaving(1);
   std::vector<pthread_t> threads;
   int error = 0;
   while (error == 0 && threads.size() < count) {
     pthread_t thread{};
-    error = ::pthread_create(&thread, nullptr, Arrive, &leaving);
+    const bool is_own = threads.size() < starts.threads;
+    error = ::pthread_create(&thread, is_own ? nullptr : &small, WaitToLeave, &leaving);
     if (error == 0) threads.push_back(thread);
   }
   leaving.count_down();
   for (const pthread_t thread : threads) ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&small);
   if (error == 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the daemon's user may not start ", count,
-                   " threads more; raise the limit of them (LimitNPROC=, ulimit -u), or of the "
-                   "service or container (TasksMax=, --pids-limit)"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the daemon's user may not start ", count,
+      " more threads and processes; raise the limit of them (LimitNPROC=, ulimit -u), that of the "
+      "service or container (TasksMax=, --pids-limit), or those of memory, in which stacks count "
+      "(LimitDATA=, LimitAS=)"));
 }
 
 }  // namespace penstock::app

@@ -9,15 +9,21 @@
 
 namespace penstock::app {
 
-// A limit of open files is raised as far as it may be; so is done at the start of every daemon.
+// **Requires**: the limit of open files has been raised as far as it may be.
 //
 // **Errors**: FailedPrecondition names the limit that is below what a daemon with its first session
 // needs, and where to raise it.
 absl::Status CheckProcessLimits();
 
-// Whether so many threads can be started, by starting them. They end before this returns.
+// What a daemon starts: threads of its own, with the usual stacks, and processes.
+struct Starts {
+  size_t threads = 0;
+  size_t processes = 0;
+};
+
+// Starts as many threads, to see whether it may; they end before this returns.
 //
 // **Errors**: FailedPrecondition names the limits that may be in the way.
-absl::Status TryToStartThreads(size_t count);
+absl::Status TryToStart(const Starts& starts);
 
 }  // namespace penstock::app

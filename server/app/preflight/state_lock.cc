@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -67,19 +68,19 @@ void WriteHolder(const posix::Fd& file) {
 // Whether a file could be written in the folder, or in the nearest one above it that exists. Leaves
 // nothing: the file has no name.
 absl::Status TryToWrite(std::string folder) {
-  while (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT && folder.rfind('/') > 0)
-    folder.resize(folder.rfind('/'));
+  while (folder != "/" && ::access(folder.c_str(), F_OK) != 0 && errno == ENOENT)
+    folder.resize(std::max<size_t>(folder.rfind('/'), 1));
   const posix::Fd file(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (!file.valid() && errno == EOPNOTSUPP) return absl::OkStatus();
   constexpr char kBlock[4096] = {};
-  if (file.valid() && ::write(file.get(), kBlock, sizeof(kBlock)) == sizeof(kBlock))
-    return absl::OkStatus();
-  return base::ErrnoStatus(errno, absl::StrCat("writing in ", folder));
+  const ssize_t written = file.valid() ? ::write(file.get(), kBlock, sizeof(kBlock)) : -1;
+  if (written == sizeof(kBlock)) return absl::OkStatus();
+  return base::ErrnoStatus(written < 0 ? errno : ENOSPC, absl::StrCat("writing in ", folder));
 }
 
 // Invalid for a trial if no daemon has made it yet.
 absl::StatusOr<posix::Fd> OpenLock(const std::string& folder, const ClaimPurpose& purpose) {
-  PENSTOCK_RETURN_IF_ERROR(purpose.is_trial ? TryToWrite(folder) : source::MakeFolders(folder));
+  if (!purpose.is_trial) PENSTOCK_RETURN_IF_ERROR(source::MakeFolders(folder));
   const std::string path = folder + "/lock";
   const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (purpose.is_trial ? 0 : O_CREAT);
   posix::Fd file(::open(path.c_str(), flags, 0600));
@@ -105,6 +106,13 @@ absl::StatusOr<posix::Fd> Lock(const std::string& folder, const ClaimPurpose& pu
                    folder, "; stop it or give this one another folder"));
 }
 
+// Who uses the folder matters more than whether it can be written.
+absl::StatusOr<posix::Fd> LockOrTry(const std::string& folder, const ClaimPurpose& purpose) {
+  PENSTOCK_ASSIGN_OR_RETURN(posix::Fd file, Lock(folder, purpose));
+  if (purpose.is_trial) PENSTOCK_RETURN_IF_ERROR(TryToWrite(folder));
+  return file;
+}
+
 // On a thread of its own, which may be left behind: the storage may be far away.
 absl::StatusOr<posix::Fd> LockWithin(base::Duration patience, const std::string& folder,
                                      const ClaimPurpose& purpose) {
@@ -112,7 +120,7 @@ absl::StatusOr<posix::Fd> LockWithin(base::Duration patience, const std::string&
   std::future<absl::StatusOr<posix::Fd>> locked = answer->get_future();
   std::thread([answer, folder, purpose] {
     pthread_setname_np(pthread_self(), "state-lock");
-    answer->set_value(Lock(folder, purpose));
+    answer->set_value(LockOrTry(folder, purpose));
   }).detach();
   if (locked.wait_for(patience) == std::future_status::ready) return locked.get();
   return absl::DeadlineExceededError(absl::StrCat(folder, ": no answer"));

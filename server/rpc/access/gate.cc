@@ -54,11 +54,12 @@ Gate::Judged Gate::Judge(const google::protobuf::Descriptor* request, Call call)
   return {Permit(caller, *ticket), std::move(audited)};
 }
 
-void Gate::NoteUnread(const std::string& peer, absl::string_view method, const absl::Status& why) {
+bool Gate::NoteUnread(const std::string& peer, absl::string_view method, const absl::Status& why) {
   const AccessRule* const rule =
       FindRule(absl::StrReplaceAll(absl::StripPrefix(method, "/"), {{"/", "."}}));
-  if (rule == nullptr) return;  // health or reflection
+  if (rule == nullptr) return false;
   AuditedCall(audit_, callers_.Find(peer), rule, {"what", ""}).Ended(why);
+  return true;
 }
 
 absl::Status Gate::MayCall(const AccessRule& rule, const Caller& caller) const {

@@ -44,8 +44,8 @@ class Gate {
   }
 
   // Records that a request could not be read, so that nobody could judge the call. `method` as in
-  // the HTTP/2 path: "/penstock.v1.FeedService/OpenSession".
-  void NoteUnread(const std::string& peer, absl::string_view method, const absl::Status& why);
+  // the HTTP/2 path: "/penstock.v1.FeedService/OpenSession". False: this is no method of ours.
+  bool NoteUnread(const std::string& peer, absl::string_view method, const absl::Status& why);
 
  private:
   Judged Judge(const google::protobuf::Descriptor* request, Call call);

@@ -193,10 +193,17 @@ bool KeyRing::AwaitDue() {
 
 absl::StatusOr<KeysFound> KeyRing::Fetch() {
   absl::StatusOr<KeysFound> found = source_->Fetch();
-  if (!found.ok() || found->keys != nullptr) return found;
   const base::MutexLock lock(mutex_);
-  if (!found_ || found_->keys == nullptr) return found;
-  return absl::UnavailableError(absl::StrCat("there were keys before, and now: ", found->from));
+  const bool had_file = found_ && found_->kind == Kind::kFile && found_->keys != nullptr;
+  if (!found.ok() || !had_file || (found->keys != nullptr && found->kind == Kind::kFile)) {
+    gone_since_.reset();
+    return found;
+  }
+  const base::TimePoint now = base::Now();
+  if (!gone_since_) gone_since_ = now;
+  if (now - *gone_since_ >= options_.reread) return found;
+  return absl::UnavailableError(
+      absl::StrCat("there were keys in a file before, and now: ", found->from));
 }
 
 void KeyRing::Serve() {

@@ -72,8 +72,8 @@ class KeyRing {
 
  private:
   void Serve();
-  // What the source gives. Keys that are gone are an error: whoever writes their file may be
-  // half-way.
+  // What the source gives. That a file's keys are gone is an error at first, because whoever writes
+  // it may be half-way, and believed if it still holds `reread` later.
   absl::StatusOr<KeysFound> Fetch();
   bool AwaitDue();  // false: the ring ends
   // Returns whether the log should hear of it. `left`: until the keys end.
@@ -95,6 +95,7 @@ class KeyRing {
   std::optional<base::TimePoint> end_ PENSTOCK_GUARDED_BY(mutex_);   // of them
   std::optional<base::TimePoint> next_ PENSTOCK_GUARDED_BY(mutex_);  // when to ask again by itself
   absl::Status trouble_ PENSTOCK_GUARDED_BY(mutex_);                 // why the last renewal failed
+  std::optional<base::TimePoint> gone_since_ PENSTOCK_GUARDED_BY(mutex_);
   base::BackOff back_off_ PENSTOCK_GUARDED_BY(mutex_);
   base::TimePoint last_answer_ PENSTOCK_GUARDED_BY(mutex_){};
   std::optional<base::TimePoint> last_for_refused_ PENSTOCK_GUARDED_BY(mutex_);

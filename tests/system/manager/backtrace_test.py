@@ -65,16 +65,20 @@ class BacktraceTest(unittest.TestCase):
         self.assertRegex(named.stdout, r"#\d+ 0x[0-9a-f]+ .*penstock::app::.*Main")
         self.assertEqual(len(re.findall(r"(?m)^#\d+ 0x", named.stdout)), len(frames))
 
-    def test_a_crash_of_another_build_is_refused(self):
+    def test_a_crash_of_another_build_is_not_named(self):
         log = self.crash()
         other = re.sub("build_id=[0-9a-f]{8}", "build_id=00000000", log)
         self.assertNotEqual(log, other)
 
         self.assertEqual(self.name(log, self.scratch / "none").returncode, 0)
-        named = self.name(other, self.scratch / "none")
+        older = log.replace(re.search(" build_id=[0-9a-f]+", log).group(0), "")
+        named = self.name(other + older + log, self.scratch / "none")
 
         self.assertEqual(named.returncode, 1)
         self.assertRegex(named.stderr, "has the build ID [0-9a-f]{40}, but what crashed has 00000000")
+        self.assertRegex(named.stderr, r"but what crashed has \(none\)")
+        self.assertRegex(named.stdout, r"#\d+ 0x[0-9a-f]+ .*penstock::app::.*Main")  # the newest
+        self.assertEqual(named.stdout.count("event=crashed"), 3)
 
     def test_without_the_symbols_it_says_what_to_install(self):
         self.strip()

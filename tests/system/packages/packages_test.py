@@ -71,7 +71,9 @@ class PackingTest(unittest.TestCase):
         for package in packages:
             unpacked = self.scratch / package.stem
             subprocess.run(["dpkg-deb", "-x", package, unpacked], check=True)
-            for file in unpacked.rglob("*.debug"):
+            files = list(unpacked.rglob("*.debug"))
+            self.assertTrue(files, package.name)
+            for file in files:
                 sections = subprocess.run(["readelf", "-SW", file], text=True, capture_output=True, check=True).stdout
                 self.assertIn(".symtab", sections, package.name)
 

@@ -1,15 +1,17 @@
 #include "client/ctl/commands.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <iterator>
 #include <sstream>
+#include <vector>
 
 #include "common/base/check.h"
 #include "common/posix/socket.h"
@@ -96,15 +98,33 @@ TEST_F(CommandsTest, ATraceGoesWhereALinkLeadsAndKeepsTheFilesMode) {
   EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
 }
 
+TEST_F(CommandsTest, ATraceGoesWhereALinkLeadsAlsoIfNothingIsThere) {
+  const std::string file = directory_ + "/new.json", link = directory_ + "/link.json";
+  std::filesystem::create_symlink("new.json", link);
+
+  ASSERT_TRUE(Do({"trace", "-o", link}).ok());
+
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(file)));
+}
+
 TEST_F(CommandsTest, ATraceDoesNotReplaceAPipe) {
   const std::string pipe = directory_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  std::future<size_t> read = std::async(std::launch::async, [&pipe] {
-    std::ifstream from(pipe, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(from), {}).size();
+  const posix::Fd end(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::future<size_t> read = std::async(std::launch::async, [&end] {
+    size_t read = 0;
+    std::vector<char> piece(1 << 16);
+    pollfd poll = {.fd = end.get(), .events = POLLIN, .revents = 0};
+    while (::poll(&poll, 1, 5000) == 1) {
+      const ssize_t got = ::read(end.get(), piece.data(), piece.size());
+      if (got <= 0) break;
+      read += static_cast<size_t>(got);
+    }
+    return read;
   });
 
-  ASSERT_TRUE(Do({"trace", "-o", pipe}).ok());
+  EXPECT_TRUE(Do({"trace", "-o", pipe}).ok());
 
   EXPECT_EQ(read.get(), 3u * (256 << 10));
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));

@@ -33,12 +33,16 @@ class GuideTest(unittest.TestCase):
                      "deploy/runbooks/PenstockRestarting.md"):
             self.assertTrue((self.guide / page).is_file(), page)
 
+    def test_pictures_are_left_out(self):
+        for page in self.guide.rglob("*.md"):
+            self.assertNotIn("![", page.read_text(), page)
+
     def test_words_and_code_stay(self):
         code = re.compile(r"(?ms)^```.*?^```$")
         for page in ("README.md", "client/python/README.md"):
             before, after = (SOURCE / page).read_text(), (self.guide / page).read_text()
             self.assertEqual(code.findall(before), code.findall(after))
-            self.assertEqual(len(before.splitlines()), len(after.splitlines()))
+            self.assertIn(len(after.splitlines()) - len(before.splitlines()), (0, 2))
 
 
 if __name__ == "__main__":

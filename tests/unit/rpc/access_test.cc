@@ -3,7 +3,9 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <future>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "tests/unit/rpc/server_fixture.h"
@@ -147,6 +149,25 @@ TEST_F(AccessTest, ARequestThatCannotBeReadIsRefusedInWordsAndCounted) {
   EXPECT_TRUE(controller_.opened().empty());
   EXPECT_THAT(server_->audited().refused,
               ::testing::ElementsAre(Pair(Pair("FeedService.OpenSession", "bad_request"), 1)));
+}
+
+TEST_F(AccessTest, AMethodOfAnotherVersionStaysUnimplemented) {
+  for (const char* method : {"/penstock.v1.FeedService/Nothing", "/other.Service/Method"}) {
+    grpc::ClientContext context;
+    grpc::ByteBuffer answer;
+    grpc::Slice nothing;
+    grpc::GenericStub stub(channel_);
+    grpc::Status status;
+    std::promise<void> ended;
+    const grpc::ByteBuffer request(&nothing, 1);
+    stub.UnaryCall(&context, method, {}, &request, &answer, [&](grpc::Status how) {
+      status = std::move(how);
+      ended.set_value();
+    });
+    ended.get_future().wait();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << method;
+  }
+  EXPECT_TRUE(server_->audited().refused.empty());
 }
 
 TEST(AuditTest, WhatIsNoRefusalIsNotCountedAsOne) {

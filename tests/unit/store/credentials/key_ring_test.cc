@@ -83,17 +83,29 @@ class KeyRingTest : public ::testing::Test {
 };
 
 TEST_F(KeyRingTest, KeysThatAreGoneWhileTheirFileIsWrittenAreUsedUntilThereAreOthers) {
-  Start();
+  KeyRing::Options options = kQuick;
+  options.reread = seconds(60);
+  Start(options);
   source_->kind = Kind::kFile;
   EXPECT_EQ(Id(ring_->Get()), "key1");
 
   source_->none = true;
   ring_->Reread();
   EXPECT_EQ(Id(ring_->Get()), "key1");
-  EXPECT_THAT(ring_->Describe(), HasSubstr("there were keys before, and now: no keys in the file"));
+  EXPECT_THAT(ring_->Describe(),
+              HasSubstr("there were keys in a file before, and now: no keys in the"));
 
   source_->none = false;
   EXPECT_TRUE(Becomes([&] { return Id(ring_->Get()) != "key1"; }));
+}
+
+TEST_F(KeyRingTest, KeysThatStayGoneAreGone) {
+  Start();
+  source_->kind = Kind::kFile;
+  EXPECT_EQ(Id(ring_->Get()), "key1");
+
+  source_->none = true;
+  EXPECT_TRUE(Becomes([&] { return Id(ring_->Get()) == "none"; }));
 }
 
 TEST_F(KeyRingTest, NobodyIsAskedBeforeKeysAreNeededAndThenOnce) {
