@@ -25,10 +25,10 @@ struct Least {
 // of its threads. The probes' and sessions' memory are files to the kernel.
 constexpr Least kLeast[] = {
     {RLIMIT_NOFILE, "open files", "LimitNOFILE=, ulimit -n", 128, false},
-    {RLIMIT_STACK, "a stack", "LimitSTACK=, ulimit -s", base::kMiB, true},
+    {RLIMIT_STACK, "stack size", "LimitSTACK=, ulimit -s", base::kMiB, true},
     {RLIMIT_DATA, "private memory", "LimitDATA=, ulimit -d", base::kGiB, true},
-    {RLIMIT_AS, "addresses", "LimitAS=, ulimit -v", base::kGiB, true},
-    {RLIMIT_FSIZE, "a file", "LimitFSIZE=, ulimit -f", 16 * base::kMiB, true},
+    {RLIMIT_AS, "address space", "LimitAS=, ulimit -v", base::kGiB, true},
+    {RLIMIT_FSIZE, "file size", "LimitFSIZE=, ulimit -f", 16 * base::kMiB, true},
 };
 
 std::string Amount(uint64_t number, bool in_bytes) {
@@ -50,7 +50,7 @@ absl::Status CheckProcessLimits() {
     rlimit limit{};
     if (::getrlimit(least.what, &limit) != 0 || limit.rlim_cur >= least.needed) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("the limit of ", least.name, " is ", Amount(limit.rlim_cur, least.in_bytes),
+        absl::StrCat("the limit on ", least.name, " is ", Amount(limit.rlim_cur, least.in_bytes),
                      ", and a daemon needs ", Amount(least.needed, least.in_bytes), "; raise it (",
                      least.raised_by, ")"));
   }

@@ -57,7 +57,7 @@ class PreflightLimitsTest : public ::testing::Test {
 };
 
 TEST_F(PreflightLimitsTest, TooSmallOnesAreNamed) {
-  ExpectRefused("--nofile=16", "the limit of open files is 16, and a daemon needs 128; raise it");
+  ExpectRefused("--nofile=16", "the limit on open files is 16, and a daemon needs 128; raise it");
   ExpectRefused("--fsize=1000", "LimitFSIZE=");
 #if !defined(PENSTOCK_ASAN) && !defined(PENSTOCK_TSAN)
   ExpectRefused("--stack=524288", "LimitSTACK=");
