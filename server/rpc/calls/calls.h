@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 
 #include "common/base/clock.h"
@@ -46,18 +47,18 @@ class Calls {
     (is_refusal ? refusals_ : answers_).GiveBack();
   }
 
-  // A permit for a watching call, held as long as the pointer. **Requires**: `this` outlives it.
+  // A permit for a watching call, held as long as the pointer, which may outlive `this`: the
+  // daemon may drop a watcher's last request after the server has ended.
   absl::StatusOr<std::shared_ptr<const void>> TakeReservation() {
+    auto watcher = std::make_shared<const char>();
     base::MutexLock lock(mutex_);
-    if (watchers_ >= limits_.watchers)
+    watchers_.remove_if([](const std::weak_ptr<const void>& one) { return one.expired(); });
+    if (watchers_.size() >= limits_.watchers)
       return absl::ResourceExhaustedError(
           absl::StrCat(limits_.watchers, " calls watch the daemon, which is the limit; end some, ",
                        "or call GetStatus now and then"));
-    ++watchers_;
-    return std::shared_ptr<const void>(this, [this](const void*) {
-      base::MutexLock lock(mutex_);
-      --watchers_;
-    });
+    watchers_.emplace_back(watcher);
+    return watcher;
   }
 
   void Begin() {
@@ -85,7 +86,7 @@ class Calls {
   base::TokenBucket answers_ PENSTOCK_GUARDED_BY(mutex_);
   base::TokenBucket refusals_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  uint32_t watchers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::list<std::weak_ptr<const void>> watchers_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 // One call, from its creation until gRPC is done with it.

@@ -19,7 +19,9 @@ namespace penstock::rpc {
 
 class FakeController final : public Controller {
  public:
-  bool serving = false;  // set before the first call
+  // Set before the first call.
+  bool serving = false;
+  bool keep_look = false;  // until this is destroyed, as the daemon may keep a request for a moment
 
   struct OpenedSession {
     Ticket ticket;  // the caller's
@@ -78,6 +80,7 @@ class FakeController final : public Controller {
   void LookAround(const Permit&, Callback<v1::WatchStatusResponse> done) override {
     v1::WatchStatusResponse all;
     all.set_time_unix_ms(++looks_);
+    if (keep_look) kept_look_ = done;
     done(all);
   }
   void SetWorkers(const Permit&, uint32_t count, Callback<v1::SetWorkersResponse> done) override {
@@ -272,6 +275,7 @@ class FakeController final : public Controller {
 
   mutable base::Mutex mutex_;
   std::vector<OpenedSession> opened_ PENSTOCK_GUARDED_BY(mutex_);
+  Callback<v1::WatchStatusResponse> kept_look_;
   std::deque<std::function<void()>> held_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<uint64_t> ordered_ PENSTOCK_GUARDED_BY(mutex_), undecodable_
       PENSTOCK_GUARDED_BY(mutex_);

@@ -132,6 +132,19 @@ TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
   }));
 }
 
+// Whether memory is used after its end shows under AddressSanitizer.
+TEST_F(ServerTest, ARequestOfAWatcherMayOutliveTheServer) {
+  controller_.keep_look = true;
+  v1::WatchStatusResponse look;
+  const auto context = Context();
+  const auto watch = admin_->WatchStatus(context.get(), {});
+  ASSERT_TRUE(watch->Read(&look));
+  context->TryCancel();
+
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  server_.reset();
+}
+
 TEST_F(ServerTest, AnIntervalThatCannotBeIsRefusedWithWhatCan) {
   for (const uint32_t ms : {1u, 99u, 60'001u}) {
     v1::WatchStatusRequest request;
