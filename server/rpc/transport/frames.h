@@ -30,6 +30,7 @@ struct Frame {
   bool is_ack() const { return (flags & 0x1) != 0; }       // for SETTINGS and PING
   bool ends_stream() const { return (flags & 0x1) != 0; }  // for DATA and HEADERS
   bool ends_headers() const { return (flags & 0x4) != 0; }
+  bool is_padded() const { return (flags & 0x8) != 0; }  // for DATA and HEADERS
 };
 
 // The header at the front of `bytes`; nullopt if there are fewer than nine bytes.

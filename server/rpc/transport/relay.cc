@@ -66,14 +66,14 @@ void Watch(const posix::Fd& epoll, const posix::Fd& socket, uint64_t token, uint
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Relay>> Relay::Start() {
+absl::StatusOr<std::unique_ptr<Relay>> Relay::Start(Options options) {
   posix::Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return base::ErrnoStatus(errno, "making an epoll set");
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd event, posix::MakeEvent());
   epoll_event wanted{.events = EPOLLIN, .data = {.u64 = 0}};
   if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &wanted) != 0)
     return base::ErrnoStatus(errno, "watching an event");
-  std::unique_ptr<Relay> relay(new Relay(std::move(epoll), std::move(event)));
+  std::unique_ptr<Relay> relay(new Relay(std::move(options), std::move(epoll), std::move(event)));
   relay->thread_ = std::thread([it = relay.get()] { it->Run(); });
   return relay;
 }
@@ -143,6 +143,7 @@ void Relay::Add(Arrival arrival) {
       .origin = arrival.origin,
       .place = std::move(arrival.place),
       .relayed = std::make_unique<Relayed>(std::move(arrival.client), std::move(arrival.grpc),
+                                           TrafficLimits{.message_bytes = options_.message_bytes},
                                            sealed ? nullptr : TrafficOf(arrival.origin.user))};
   epoll_event event{.events = 0, .data = {.u64 = ClientToken(id)}};
   const int client = connection.relayed->client().get();
@@ -179,8 +180,14 @@ void Relay::Move(uint64_t id, bool hung_up) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;  // it ended in this round
   const absl::Status moved = found->second.relayed->Move(base::Now(), hung_up);
+  SayTooLarge(found->second);
   if (!moved.ok()) return End(id, moved);
   Settle(id, found->second);
+}
+
+void Relay::SayTooLarge(Connection& connection) {
+  for (const uint32_t bytes : connection.relayed->TakeTooLarge())
+    if (options_.on_too_large) options_.on_too_large(connection.origin, bytes);
 }
 
 // Updates what the connection waits for.

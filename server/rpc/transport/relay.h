@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -31,7 +32,12 @@ namespace penstock::rpc {
 
 class Relay {
  public:
-  static absl::StatusOr<std::unique_ptr<Relay>> Start();
+  struct Options {
+    uint32_t message_bytes = 1 << 20;  // limit of gRPC for a message
+    // Called for each message that gRPC will refuse because of it, by the relay's thread.
+    std::function<void(const Origin&, uint32_t bytes)> on_too_large = {};
+  };
+  static absl::StatusOr<std::unique_ptr<Relay>> Start(Options options);
   ~Relay();  // ends the thread and all connections
 
   // What a client sends: frames of HTTP/2, which are checked and paced, or bytes that only gRPC can
@@ -64,7 +70,8 @@ class Relay {
     Contents contents;
   };
 
-  Relay(posix::Fd epoll, posix::Fd event) : epoll_(std::move(epoll)), event_(std::move(event)) {}
+  Relay(Options options, posix::Fd epoll, posix::Fd event)
+      : options_(std::move(options)), epoll_(std::move(epoll)), event_(std::move(event)) {}
   void Run();
   void Turn(int wait_ms);
   void Serve(uint64_t token, uint32_t events);
@@ -74,10 +81,12 @@ class Relay {
   int WaitMs() const;
   void MoveThoseDue();
   void Move(uint64_t id, bool hung_up);
+  void SayTooLarge(Connection& connection);
   void Settle(uint64_t id, Connection& connection);
   void End(uint64_t id, const absl::Status& why);
   void SayCutOff(const Origin& origin, const absl::Status& why);
 
+  const Options options_;
   const posix::Fd epoll_, event_;
   std::atomic<bool> stopping_ = false;
   std::array<std::atomic<uint64_t>, kCutOffs.size()> cut_off_ = {};

@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -19,9 +21,10 @@ namespace penstock::rpc {
 class Relayed {
  public:
   // `user`: null if the bytes are sealed; then all of them may pass.
-  Relayed(posix::ForeignFd client, posix::Fd grpc, std::shared_ptr<UserTraffic> user)
+  Relayed(posix::ForeignFd client, posix::Fd grpc, const TrafficLimits& limits,
+          std::shared_ptr<UserTraffic> user)
       : client_(std::move(client)), grpc_(std::move(grpc)) {
-    if (user != nullptr) traffic_.emplace(TrafficLimits(), std::move(user));
+    if (user != nullptr) traffic_.emplace(limits, std::move(user));
   }
 
   const posix::Fd& client() const { return *client_; }
@@ -30,6 +33,9 @@ class Relayed {
   // Passes on what it can now. `hung_up`: the client has disconnected. **Errors**: the connection
   // is over: Cancelled if it ended normally, other errors because of what the client did.
   absl::Status Move(base::TimePoint now, bool hung_up);
+
+  // Sizes of messages that were passed on since the last call although gRPC will refuse them.
+  std::vector<uint32_t> TakeTooLarge() { return std::exchange(too_large_, {}); }
 
   // The epoll events to wait for. While gRPC's are 0, don't watch gRPC's socket: it may be closed,
   // which can't be handled before the client has read the remaining data.
@@ -50,7 +56,8 @@ class Relayed {
   std::optional<Traffic> traffic_;  // unset: sealed
   std::string up_;                  // data from the client
   size_t passed_ = 0;               // how much of it may be passed on
-  std::string down_;                // data from gRPC that the client hasn't taken
+  std::vector<uint32_t> too_large_;
+  std::string down_;  // data from gRPC that the client hasn't taken
   bool client_ended_ = false, grpc_ended_ = false, end_sent_ = false;
   std::optional<base::TimePoint> unread_since_;
   std::optional<base::TimePoint> again_;

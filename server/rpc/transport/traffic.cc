@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "server/rpc/transport/cut_off.h"
 
@@ -23,6 +24,8 @@ absl::StatusOr<Traffic::Allowed> Traffic::FromClient(std::span<const std::byte> 
   }
   for (;;) {
     const size_t passing = std::min<uint64_t>(payload_left_, bytes.size() - allowed.pass);
+    const auto too_large = FollowData(bytes.subspan(allowed.pass, passing));
+    if (too_large) allowed.too_large.push_back(*too_large);
     payload_left_ -= passing;
     allowed.pass += passing;
     const std::optional<Frame> frame = FrameAt(bytes.subspan(allowed.pass));
@@ -31,8 +34,24 @@ absl::StatusOr<Traffic::Allowed> Traffic::FromClient(std::span<const std::byte> 
     allowed.wait = may.wait;
     if (!may.pass) return allowed;
     payload_left_ = frame->length;
+    data_left_ = {frame->stream, frame->type == kFrameData ? frame->length : 0, frame->is_padded()};
     allowed.pass += kFrameHeaderBytes;
   }
+}
+
+// Payload of the current frame that passes. The size of a message that gRPC will refuse.
+std::optional<uint32_t> Traffic::FollowData(std::span<const std::byte> payload) {
+  if (payload.empty() || data_left_.bytes == 0) return std::nullopt;
+  if (std::exchange(data_left_.begins_with_padding, false)) {
+    const uint32_t no_data = 1 + std::to_integer<uint32_t>(payload.front());
+    data_left_.bytes -= std::min(data_left_.bytes, no_data);
+    payload = payload.subspan(1);
+  }
+  const auto data = payload.first(std::min<size_t>(data_left_.bytes, payload.size()));
+  data_left_.bytes -= static_cast<uint32_t>(data.size());
+  const auto call = calls_.find(data_left_.stream);
+  if (call == calls_.end()) return std::nullopt;
+  return call->second.messages.Take(data, limits_.message_bytes);
 }
 
 absl::StatusOr<Traffic::May> Traffic::Judge(const Frame& frame, base::TimePoint now) {
@@ -74,7 +93,7 @@ absl::StatusOr<Traffic::May> Traffic::JudgeHeaders(const Frame& frame, base::Tim
   const May may =
       is_call ? Take(own_.calls, user_->calls, now) : Take(own_.controls, user_->controls, now);
   if (!may.pass) return may;
-  if (is_call) calls_[frame.stream] = 0;
+  if (is_call) calls_[frame.stream] = {};
   block_frames_ = frames;
   block_bytes_ = size;
   block_stream_ = frame.ends_headers() ? std::nullopt : std::optional(frame.stream);
@@ -86,13 +105,14 @@ absl::StatusOr<Traffic::May> Traffic::JudgeData(const Frame& frame, base::TimePo
   const May may = Take(own_.controls, user_->controls, now);
   const auto call = calls_.find(frame.stream);
   if (!may.pass || call == calls_.end()) return may;
-  if (call->second >= limits_.small_frames || user_->small_frames >= user_->kMostSmallFrames)
+  if (call->second.small_frames >= limits_.small_frames ||
+      user_->small_frames >= user_->kMostSmallFrames)
     return CutOffFor(CutOff::kPieces,
                      absl::ResourceExhaustedError(absl::StrCat(
                          "a call with more than ", limits_.small_frames, " pieces of fewer than ",
                          limits_.small_data, " bytes, or the user's calls with more than ",
                          user_->kMostSmallFrames)));
-  ++call->second;
+  ++call->second.small_frames;
   ++user_->small_frames;
   return may;
 }
@@ -146,7 +166,7 @@ void Traffic::Answered(const Frame& frame) {
 void Traffic::EndCall(uint32_t stream) {
   const auto call = calls_.find(stream);
   if (call == calls_.end()) return;
-  user_->small_frames -= call->second;
+  user_->small_frames -= call->second.small_frames;
   calls_.erase(call);
 }
 

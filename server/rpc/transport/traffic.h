@@ -12,11 +12,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "common/base/token_bucket.h"
 #include "server/rpc/transport/frames.h"
+#include "server/rpc/transport/message_sizes.h"
 
 namespace penstock::rpc {
 
@@ -30,8 +32,9 @@ struct TrafficLimits {
   uint32_t open_calls = 64;     // gRPC advertises fewer
   uint32_t header_frames = 16;  // a HEADERS frame and its CONTINUATIONs
   uint32_t header_bytes = 64 << 10;
-  uint32_t small_data = 64;      // bytes; smaller frames cost more than they carry
-  uint32_t small_frames = 4096;  // per call
+  uint32_t small_data = 64;          // bytes; smaller frames cost more than they carry
+  uint32_t small_frames = 4096;      // per call
+  uint32_t message_bytes = 1 << 20;  // which gRPC takes
 };
 
 // State shared by all connections of a user. One thread.
@@ -57,6 +60,8 @@ class Traffic {
   struct Allowed {
     size_t pass = 0;      // bytes to pass on now
     base::Duration wait;  // until the next pass; zero: needs more bytes, or a response from gRPC
+    // Sizes of messages that begin in what passes, and that gRPC will refuse as too large.
+    std::vector<uint32_t> too_large = {};
   };
   // `bytes`: everything received and not yet passed on. **Errors**: why the connection must be
   // ended.
@@ -76,9 +81,20 @@ class Traffic {
   struct Buckets {
     base::TokenBucket calls, resets, controls;
   };
+  struct OpenCall {
+    uint32_t small_frames = 0;
+    MessageSizes messages = {};
+  };
+  // What is left of a frame's data, without padding.
+  struct DataLeft {
+    uint32_t stream = 0;
+    uint32_t bytes = 0;
+    bool begins_with_padding = false;  // with the length of the padding
+  };
   absl::StatusOr<May> Judge(const Frame& frame, base::TimePoint now);
   absl::StatusOr<May> JudgeHeaders(const Frame& frame, base::TimePoint now);
   absl::StatusOr<May> JudgeData(const Frame& frame, base::TimePoint now);
+  std::optional<uint32_t> FollowData(std::span<const std::byte> payload);
   May Take(base::TokenBucket& own, base::TokenBucket& of_user, base::TimePoint now);
   void Answered(const Frame& frame);
   void EndCall(uint32_t stream);
@@ -90,11 +106,12 @@ class Traffic {
   // Parser state for data from the client.
   uint32_t preface_left_ = kPrefaceBytes;
   uint64_t payload_left_ = 0;             // of the frame that is being passed
+  DataLeft data_left_ = {};               // of it
   std::optional<uint32_t> block_stream_;  // stream whose headers are incomplete
   uint32_t block_frames_ = 0;
   uint64_t block_bytes_ = 0;
   uint32_t unanswered_ = 0;
-  std::map<uint32_t, uint32_t> calls_;  // number of small data frames, by stream
+  std::map<uint32_t, OpenCall> calls_;  // by stream
 
   // Parser state for data from gRPC.
   std::byte header_[kFrameHeaderBytes] = {};

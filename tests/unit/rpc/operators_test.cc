@@ -132,6 +132,24 @@ TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
   }));
 }
 
+TEST_F(ServerTest, AMessageThatIsTooLargeForGrpcIsCountedAndItsConnectionServesOn) {
+  Serve({.max_message_bytes = 1000, .shutdown_timeout = std::chrono::milliseconds(50)});
+  v1::ListQuarantineRequest request;
+  v1::ListQuarantineResponse response;
+  request.set_dataset(std::string(995, 'x'));
+
+  EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &response).ok());
+  EXPECT_TRUE(server_->audited().refused.empty());
+  request.set_dataset(std::string(998, 'x'));
+  EXPECT_EQ(admin_->ListQuarantine(Context("").get(), request, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+
+  EXPECT_THAT(server_->audited().refused,
+              ::testing::ElementsAre(std::pair(std::pair("unknown", "limit"), 1)));
+  request.clear_dataset();
+  EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &response).ok());
+}
+
 // Whether memory is used after its end shows under AddressSanitizer.
 TEST_F(ServerTest, ARequestOfAWatcherMayOutliveTheServer) {
   controller_.keep_look = true;

@@ -14,7 +14,9 @@ namespace {
 using penstock::testing::Http2Frame;
 using penstock::testing::Http2Ping;
 using penstock::testing::Http2Preface;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr base::Duration kNoWait{};
 constexpr uint8_t kEndOfStream = 1, kEndOfHeaders = 4;
@@ -45,6 +47,11 @@ class TrafficTest : public ::testing::Test {
   absl::Status Refusal(const std::string& bytes) {
     return traffic_.FromClient(BytesOf(bytes), now_).status();
   }
+  std::vector<uint32_t> TooLarge(const std::string& bytes) {
+    const auto verdict = traffic_.FromClient(BytesOf(bytes), now_);
+    EXPECT_TRUE(verdict.ok() && verdict->pass == bytes.size());
+    return verdict.ok() ? verdict->too_large : std::vector<uint32_t>();
+  }
   void Answer(const std::string& bytes) { traffic_.FromServer(BytesOf(bytes)); }
 
   base::TimePoint now_ = base::TimePoint() + std::chrono::hours(1);
@@ -58,7 +65,8 @@ class TrafficTest : public ::testing::Test {
                            .header_frames = 3,
                            .header_bytes = 100,
                            .small_data = 8,
-                           .small_frames = 6};
+                           .small_frames = 6,
+                           .message_bytes = 20};
   Traffic traffic_{limits_, user_};
 };
 
@@ -210,6 +218,45 @@ TEST_F(TrafficTest, ThePiecesInWhichBytesComeChangeNothing) {
     passed += pass;
   }
   EXPECT_EQ(passed, all.size());
+}
+
+std::string Message(uint32_t bytes) {
+  std::string prefix(1, '\0');
+  for (int shift = 24; shift >= 0; shift -= 8) prefix += static_cast<char>(bytes >> shift & 0xff);
+  return prefix + std::string(bytes, 'x');
+}
+
+// Messages of the limit's size and below are not told of, whatever comes after them.
+TEST_F(TrafficTest, MessagesThatAreTooLargeAreToldOfOnceEach) {
+  Pass(Call(1) + Call(3));
+  const std::string fit = Message(20) + Message(0) + Message(19), large = Message(21);
+
+  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 1, fit)), IsEmpty());
+  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 1, large) + Http2Frame(0, 0, 1, large)), ElementsAre(21));
+  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 3, Message(5) + large)), ElementsAre(21));
+  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 5, large)), IsEmpty());  // no call
+}
+
+TEST_F(TrafficTest, ThePiecesAndThePaddingOfAMessageChangeNothing) {
+  constexpr uint8_t kPadded = 8;
+  Pass(Call(1));
+  const std::string all = Message(9) + Message(70000), padding(3, '\xff');
+  const std::string frames = Http2Frame(0, kPadded, 1, '\3' + all.substr(0, 8) + padding) +
+                             Http2Frame(0, kPadded, 1, '\3' + all.substr(8, 8) + padding) +
+                             Http2Frame(0, 0, 1, all.substr(16, 8));
+
+  std::vector<uint32_t> told;
+  std::string held;
+  for (const char byte : frames) {
+    held += byte;
+    const auto verdict = traffic_.FromClient(BytesOf(held), now_);
+    ASSERT_TRUE(verdict.ok());
+    told.insert(told.end(), verdict->too_large.begin(), verdict->too_large.end());
+    held.erase(0, verdict->pass);
+  }
+
+  EXPECT_THAT(told, ElementsAre(70000));
+  EXPECT_THAT(TooLarge(Http2Frame(0, kPadded, 1, "\xff")), IsEmpty());  // padding beyond the frame
 }
 
 TEST(OriginTest, TheNameOfAConnectionSaysWhoseItIsAndFitsAnAddress) {
