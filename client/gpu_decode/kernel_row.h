@@ -24,7 +24,8 @@ struct AxisTable {
   uint32_t counts = 0;  // for each output, the number of its inputs
   // x: weights[tap][column]; y: weights[row][tap], aligned to 16 bytes.
   uint32_t weights = 0;
-  uint32_t groups = 0;  // of taps, for the output with the most
+  uint32_t taps = 0;    // of the output with the most
+  uint32_t groups = 0;  // of them
 };
 
 // The rows of the image on which a tile depends.

@@ -95,7 +95,7 @@ uint32_t KernelTables::Allocate(uint64_t words) {
 // reverses the columns.
 AxisTable KernelTables::AddColumns(const JpegRow& row) {
   const uint32_t outputs = x_taps_.outputs();
-  AxisTable table = {.groups = GroupsOf(x_taps_.max_count())};
+  AxisTable table = {.taps = x_taps_.max_count(), .groups = GroupsOf(x_taps_.max_count())};
   table.first = Allocate(outputs);
   table.counts = Allocate(outputs);
   table.weights = Allocate(uint64_t{outputs} * table.groups * kTapsPerGroup);
@@ -115,7 +115,7 @@ AxisTable KernelTables::AddColumns(const JpegRow& row) {
 
 AxisTable KernelTables::AddRows(const JpegRow& row) {
   const uint32_t outputs = y_taps_.outputs();
-  AxisTable table = {.groups = GroupsOf(y_taps_.max_count())};
+  AxisTable table = {.taps = y_taps_.max_count(), .groups = GroupsOf(y_taps_.max_count())};
   const uint32_t stride = table.groups * kTapsPerGroup;
   table.first = Allocate(outputs);
   table.counts = Allocate(outputs);

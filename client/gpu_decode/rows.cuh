@@ -19,8 +19,9 @@ constexpr uint32_t kWarps = 8;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
 constexpr uint32_t kBlocksPerMultiprocessor = 5;  // as many as fit without spilled registers
 constexpr int kHalf = 1 << 21;                    // weights have 22 bits behind the point
-// Output rows read their inputs in groups, so up to three beyond the last one.
-constexpr uint32_t kSharedRows = kMaxTileInputs + kTapsPerGroup - 1;
+constexpr uint32_t kMostFewTaps = 8;              // whose number is known when this is compiled
+// Output rows read as many inputs as the one with the most, so up to seven beyond the last.
+constexpr uint32_t kSharedRows = kMaxTileInputs + kMostFewTaps - 1;
 
 static_assert(kTileWidth == kWarp);
 
@@ -43,20 +44,18 @@ struct ColorSum {
     blue += weight * static_cast<int>(Byte(pixel, 2));
   }
 
-  // Four pixels of three bytes.
-  __device__ void AddGroup(uint32_t a, uint32_t b, uint32_t c, const int* weights) {
-    red += weights[0] * static_cast<int>(Byte(a, 0)) + weights[1] * static_cast<int>(Byte(a, 3)) +
-           weights[2] * static_cast<int>(Byte(b, 2)) + weights[3] * static_cast<int>(Byte(c, 1));
-    green += weights[0] * static_cast<int>(Byte(a, 1)) + weights[1] * static_cast<int>(Byte(b, 0)) +
-             weights[2] * static_cast<int>(Byte(b, 3)) + weights[3] * static_cast<int>(Byte(c, 2));
-    blue += weights[0] * static_cast<int>(Byte(a, 2)) + weights[1] * static_cast<int>(Byte(b, 1)) +
-            weights[2] * static_cast<int>(Byte(c, 0)) + weights[3] * static_cast<int>(Byte(c, 3));
+  // The bytes of a pixel lie anywhere in `words`; `at` is known when this is compiled.
+  __device__ void AddAt(const uint32_t* words, int at, int weight) {
+    red += weight * static_cast<int>(Byte(words[at / 4], at % 4));
+    green += weight * static_cast<int>(Byte(words[(at + 1) / 4], (at + 1) % 4));
+    blue += weight * static_cast<int>(Byte(words[(at + 2) / 4], (at + 2) % 4));
   }
 
   __device__ uint32_t Pixel() const { return Clip(red) | Clip(green) << 8 | Clip(blue) << 16; }
 };
 
-// The aligned words that hold the bytes from some address on.
+// The aligned words that hold a column's bytes, in the image's first row. A row has whole words, so
+// the bytes begin at the same place of a word in all rows.
 struct WordStream {
   const uint32_t* words;
   uint32_t shift;
@@ -68,41 +67,38 @@ struct WordStream {
   }
 };
 
-// One pixel of the horizontal pass, with at most 4 · kGroups taps, whose weights are in registers.
-template <int kGroups>
-__device__ inline uint32_t PixelOf(const uint8_t* bytes, const int (&weights)[4 * kGroups]) {
-  const WordStream stream(bytes);
-  uint32_t words[3 * kGroups + 1];
+// One pixel of the horizontal pass, with at most kTaps taps, whose weights are in registers.
+template <int kTaps>
+__device__ inline uint32_t PixelOf(const uint32_t* from, uint32_t shift,
+                                   const int (&weights)[kTaps]) {
+  constexpr int kWords = (3 * kTaps + 3) / 4;  // that the taps' bytes fill
+  constexpr int kLoads = (3 * kTaps + 6) / 4;  // wherever in a word they begin
+  uint32_t loaded[kWords + 1] = {};
 #pragma unroll
-  for (int i = 0; i < 3 * kGroups + 1; ++i) words[i] = __ldg(stream.words + i);
+  for (int i = 0; i < kLoads; ++i) loaded[i] = __ldg(from + i);
+  uint32_t words[kWords];
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(loaded[i], loaded[i + 1], shift);
   ColorSum sum;
 #pragma unroll
-  for (int group = 0; group < kGroups; ++group) {
-    const uint32_t* const w = words + 3 * group;
-    sum.AddGroup(__funnelshift_r(w[0], w[1], stream.shift),
-                 __funnelshift_r(w[1], w[2], stream.shift),
-                 __funnelshift_r(w[2], w[3], stream.shift), weights + 4 * group);
-  }
+  for (int tap = 0; tap < kTaps; ++tap) sum.AddAt(words, 3 * tap, weights[tap]);
   return sum.Pixel();
 }
 
 // The same with any number of taps; `weights` points at the first, `stride` words before the next.
-__device__ inline uint32_t PixelOfMany(const uint8_t* bytes, const uint32_t* weights,
-                                       uint32_t stride, uint32_t taps) {
-  const WordStream stream(bytes);
-  const uint32_t* word = stream.words;
-  uint32_t last = __ldg(word);
+__device__ inline uint32_t PixelOfMany(const uint32_t* from, uint32_t shift,
+                                       const uint32_t* weights, uint32_t stride, uint32_t taps) {
+  uint32_t last = __ldg(from);
   ColorSum sum;
 #pragma unroll 1
-  for (uint32_t tap = 0; tap < taps; tap += kTapsPerGroup, word += 3) {
-    int four[kTapsPerGroup];
+  for (uint32_t tap = 0; tap < taps; tap += kTapsPerGroup, from += 3) {
+    const uint32_t b = __ldg(from + 1), c = __ldg(from + 2), d = __ldg(from + 3);
+    const uint32_t words[3] = {__funnelshift_r(last, b, shift), __funnelshift_r(b, c, shift),
+                               __funnelshift_r(c, d, shift)};
 #pragma unroll
-    for (uint32_t i = 0; i < kTapsPerGroup; ++i) {
-      four[i] = static_cast<int>(__ldg(weights + uint64_t{tap + i} * stride));
+    for (int i = 0; i < int{kTapsPerGroup}; ++i) {
+      sum.AddAt(words, 3 * i, static_cast<int>(__ldg(weights + uint64_t{tap + i} * stride)));
     }
-    const uint32_t b = __ldg(word + 1), c = __ldg(word + 2), d = __ldg(word + 3);
-    sum.AddGroup(__funnelshift_r(last, b, stream.shift), __funnelshift_r(b, c, stream.shift),
-                 __funnelshift_r(c, d, stream.shift), four);
     last = d;
   }
   return sum.Pixel();
@@ -124,77 +120,147 @@ __device__ inline TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
   return place;
 }
 
-// Resizes the tile's inputs horizontally, each warp every eighth row.
-template <int kGroups>
+// Calls the version for so many taps.
+template <typename Few, typename Many>
+__device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) {
+  switch (taps) {
+    case 0:
+    case 1:
+    case 2:
+      return few.template operator()<2>();
+    case 3:
+      return few.template operator()<3>();
+    case 4:
+      return few.template operator()<4>();
+    case 5:
+      return few.template operator()<5>();
+    case 6:
+      return few.template operator()<6>();
+    case 7:
+    case kMostFewTaps:
+      return few.template operator()<kMostFewTaps>();
+    default:
+      return many();
+  }
+}
+
+// Resizes the tile's inputs horizontally, each warp every eighth row. `pixel_at` makes the pixel
+// from the words at its column of a row.
+template <int kUnroll, typename PixelAt>
+__device__ inline void ResizeInputs(const KernelRow& row, const TilePlace& place,
+                                    const TileInputs& inputs, const uint32_t* column,
+                                    uint32_t* shared, const PixelAt& pixel_at) {
+  const uint64_t pitch = row.pitch / sizeof(uint32_t);
+  const uint32_t* from = column + (inputs.first + place.warp) * pitch;
+  uint32_t* into = shared + place.warp * kWarp + place.lane;
+#pragma unroll(kUnroll)
+  for (uint32_t i = place.warp; i < inputs.count; i += kWarps) {
+    *into = pixel_at(from);
+    from += kWarps * pitch;
+    into += kWarps * kWarp;
+  }
+}
+
+template <int kTaps>
 __device__ inline void ResizeFew(const KernelRow& row, const uint32_t* tables,
                                  const TilePlace& place, const TileInputs& inputs,
                                  uint32_t* shared) {
-  int weights[4 * kGroups];
+  int weights[kTaps];
 #pragma unroll
-  for (int i = 0; i < 4 * kGroups; ++i) {
+  for (int i = 0; i < kTaps; ++i) {
     weights[i] = static_cast<int>(__ldg(tables + row.x.weights + i * row.width + place.column));
   }
-  const uint8_t* const from = row.from + __ldg(tables + row.x.first + place.column);
-  // More loads in flight; with eight weights, registers are scarcer.
-#pragma unroll(kGroups == 1 ? 2 : 1)
-  for (uint32_t i = place.warp; i < inputs.count; i += kWarps) {
-    shared[i * kWarp + place.lane] =
-        PixelOf<kGroups>(from + uint64_t{inputs.first + i} * row.pitch, weights);
-  }
+  const WordStream stream(row.from + __ldg(tables + row.x.first + place.column));
+  // More loads in flight; with many weights, registers are scarcer.
+  ResizeInputs<kTaps <= 4 ? 2 : 1>(
+      row, place, inputs, stream.words, shared,
+      [&](const uint32_t* from) { return PixelOf<kTaps>(from, stream.shift, weights); });
 }
 
 __device__ inline void ResizeMany(const KernelRow& row, const uint32_t* tables,
                                   const TilePlace& place, const TileInputs& inputs,
                                   uint32_t* shared) {
-  const uint8_t* const from = row.from + __ldg(tables + row.x.first + place.column);
+  const WordStream stream(row.from + __ldg(tables + row.x.first + place.column));
   const uint32_t taps = __ldg(tables + row.x.counts + place.column);
-  for (uint32_t i = place.warp; i < inputs.count; i += kWarps) {
-    shared[i * kWarp + place.lane] =
-        PixelOfMany(from + uint64_t{inputs.first + i} * row.pitch,
-                    tables + row.x.weights + place.column, row.width, taps);
-  }
+  const uint32_t* const weights = tables + row.x.weights + place.column;
+  ResizeInputs<1>(row, place, inputs, stream.words, shared, [&](const uint32_t* from) {
+    return PixelOfMany(from, stream.shift, weights, row.width, taps);
+  });
 }
 
-// Stores the pixels of a warp side by side. Four pixels are three words, of which each of three
-// lanes stores one.
-__device__ inline void StorePixels(const KernelRow& row, const TilePlace& place, uint32_t y,
-                                   uint32_t pixel) {
-  const uint32_t x = place.across * kTileWidth;
-  const uint32_t columns = min(kTileWidth, row.width - x);
-  uint8_t* const into = row.into + (uint64_t{y} * row.width + x) * 3;
-  const uint32_t next = __shfl_down_sync(0xffffffff, pixel, 1);
-  if (reinterpret_cast<uintptr_t>(into) % 4 == 0 && columns % 4 == 0) {
-    const uint32_t part = place.lane % 4;
-    if (part == 3 || place.lane >= columns) return;
-    const uint32_t word = pixel >> (8 * part) | next << (24 - 8 * part);
-    reinterpret_cast<uint32_t*>(into)[place.lane / 4 * 3 + part] = word;
-    return;
-  }
-  if (place.lane >= columns) return;
-  for (int i = 0; i < 3; ++i) into[place.lane * 3 + i] = static_cast<uint8_t>(Byte(pixel, i));
-}
+// Stores a warp's pixels of a row side by side. Four pixels are three words, of which each of three
+// lanes stores one; where words are not aligned, each lane stores its pixel's bytes.
+struct RowStore {
+  uint8_t* into;  // the lane's place in the output's first row
+  uint64_t pitch;
+  uint32_t part;  // of four pixels
+  bool by_words, stores;
 
-// The vertical pass, each warp every eighth row of the tile.
-__device__ inline void ResizeRows(const KernelRow& row, const uint32_t* tables,
-                                  const TilePlace& place, const TileInputs& inputs,
-                                  const uint32_t* shared) {
+  __device__ RowStore(const KernelRow& row, const TilePlace& place) {
+    const uint32_t x = place.across * kTileWidth;
+    pitch = uint64_t{row.width} * 3;
+    part = place.lane % 4;
+    by_words = row.width % 4 == 0 && reinterpret_cast<uintptr_t>(row.into) % 4 == 0;
+    stores = x + place.lane < row.width && !(by_words && part == 3);
+    into = row.into + x * 3 + (by_words ? (place.lane / 4 * 3 + part) * 4 : place.lane * 3);
+  }
+
+  // Called by all threads of the warp.
+  __device__ void Put(uint32_t y, uint32_t pixel) const {
+    const uint32_t next = __shfl_down_sync(0xffffffff, pixel, 1);
+    if (!stores) return;
+    uint8_t* const at = into + y * pitch;
+    if (by_words) {
+      // The pixel's bytes from its part on, then the next one's.
+      *reinterpret_cast<uint32_t*>(at) = __byte_perm(pixel, next, 0x654210 >> (part * 4) & 0xffff);
+      return;
+    }
+    for (int i = 0; i < 3; ++i) at[i] = static_cast<uint8_t>(Byte(pixel, i));
+  }
+};
+
+// Makes the tile's rows, each warp every eighth one. `sum_of` adds up a row's taps, given its
+// weights and, in shared memory, its first input.
+template <typename SumOf>
+__device__ inline void MakeTileRows(const KernelRow& row, const uint32_t* tables,
+                                    const TilePlace& place, const TileInputs& inputs,
+                                    const uint32_t* shared, const SumOf& sum_of) {
+  const RowStore store(row, place);
   const uint32_t end = min(row.height, (place.down + 1) * row.tile_height);
   for (uint32_t y = place.down * row.tile_height + place.warp; y < end; y += kWarps) {
     const uint32_t first = __ldg(tables + row.y.first + y) - inputs.first;
-    const uint32_t taps = __ldg(tables + row.y.counts + y);
     const auto* weights =
         reinterpret_cast<const int4*>(tables + row.y.weights) + uint64_t{y} * row.y.groups;
-    const uint32_t* pixels = shared + first * kWarp + place.lane;
-    ColorSum sum;
-    for (uint32_t tap = 0; tap < taps; tap += kTapsPerGroup, pixels += kTapsPerGroup * kWarp) {
-      const int4 four = __ldg(weights++);
-      sum.Add(pixels[0], four.x);
-      sum.Add(pixels[kWarp], four.y);
-      sum.Add(pixels[2 * kWarp], four.z);
-      sum.Add(pixels[3 * kWarp], four.w);
-    }
-    StorePixels(row, place, y, sum.Pixel());
+    store.Put(y, sum_of(y, weights, shared + first * kWarp + place.lane).Pixel());
   }
+}
+
+// The vertical pass, with at most kTaps taps.
+template <int kTaps>
+__device__ inline ColorSum SumOfFew(const int4* weights, const uint32_t* pixels) {
+  ColorSum sum;
+#pragma unroll
+  for (int tap = 0; tap < kTaps; tap += kTapsPerGroup) {
+    const int4 four = __ldg(weights++);
+    sum.Add(pixels[tap * kWarp], four.x);
+    if (tap + 1 < kTaps) sum.Add(pixels[(tap + 1) * kWarp], four.y);
+    if (tap + 2 < kTaps) sum.Add(pixels[(tap + 2) * kWarp], four.z);
+    if (tap + 3 < kTaps) sum.Add(pixels[(tap + 3) * kWarp], four.w);
+  }
+  return sum;
+}
+
+// The same with any number of taps.
+__device__ inline ColorSum SumOfMany(const int4* weights, const uint32_t* pixels, uint32_t taps) {
+  ColorSum sum;
+  for (uint32_t tap = 0; tap < taps; tap += kTapsPerGroup, pixels += kTapsPerGroup * kWarp) {
+    const int4 four = __ldg(weights++);
+    sum.Add(pixels[0], four.x);
+    sum.Add(pixels[kWarp], four.y);
+    sum.Add(pixels[2 * kWarp], four.z);
+    sum.Add(pixels[3 * kWarp], four.w);
+  }
+  return sum;
 }
 
 __device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
@@ -202,15 +268,25 @@ __device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, ui
   const TilePlace place = PlaceOf(row, tile);
   const auto* all = reinterpret_cast<const TileInputs*>(tables + row.tile_inputs);
   const TileInputs inputs = all[place.down];
-  if (row.x.groups == 1) {
-    ResizeFew<1>(row, tables, place, inputs, shared);
-  } else if (row.x.groups == 2) {
-    ResizeFew<2>(row, tables, place, inputs, shared);
-  } else {
-    ResizeMany(row, tables, place, inputs, shared);
-  }
+  ForTaps(
+      row.x.taps, [&]<int kTaps> { ResizeFew<kTaps>(row, tables, place, inputs, shared); },
+      [&] { ResizeMany(row, tables, place, inputs, shared); });
   __syncthreads();
-  ResizeRows(row, tables, place, inputs, shared);
+  const auto make = [&](const auto& sum_of) {
+    MakeTileRows(row, tables, place, inputs, shared, sum_of);
+  };
+  ForTaps(
+      row.y.taps,
+      [&]<int kTaps> {
+        make([](uint32_t, const int4* weights, const uint32_t* pixels) {
+          return SumOfFew<kTaps>(weights, pixels);
+        });
+      },
+      [&] {
+        make([&](uint32_t y, const int4* weights, const uint32_t* pixels) {
+          return SumOfMany(weights, pixels, __ldg(tables + row.y.counts + y));
+        });
+      });
   __syncthreads();
 }
 
@@ -223,12 +299,13 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
   const uint32_t first = __ldg(tables + row.y.first + y);
   const uint32_t count = __ldg(tables + row.y.counts + y);
   const uint32_t* const y_weights = tables + row.y.weights + uint64_t{y} * row.y.groups * 4;
-  const uint8_t* const from = row.from + __ldg(tables + row.x.first + place.column);
+  const WordStream stream(row.from + __ldg(tables + row.x.first + place.column));
+  const uint64_t pitch = row.pitch / sizeof(uint32_t);
   const uint32_t x_taps = __ldg(tables + row.x.counts + place.column);
   ColorSum sum;
   if (place.warp != 0) sum = {0, 0, 0};
   for (uint32_t i = place.warp; i < count; i += kWarps) {
-    const uint32_t pixel = PixelOfMany(from + uint64_t{first + i} * row.pitch,
+    const uint32_t pixel = PixelOfMany(stream.words + (first + i) * pitch, stream.shift,
                                        tables + row.x.weights + place.column, row.width, x_taps);
     sum.Add(pixel, static_cast<int>(__ldg(y_weights + i)));
   }
@@ -243,7 +320,7 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
       sum.green += sums[(warp * 3 + 1) * kWarp];
       sum.blue += sums[(warp * 3 + 2) * kWarp];
     }
-    StorePixels(row, place, y, sum.Pixel());
+    RowStore(row, place).Put(y, sum.Pixel());
   }
   __syncthreads();
 }
