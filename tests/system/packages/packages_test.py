@@ -223,7 +223,23 @@ class PackagesTest(unittest.TestCase):
     def packages_named(self, name):
         return [f"/mnt/packages/{path.name}" for path in (self.machine.scratch / "packages").glob(f"{name}_*-2_*.deb")]
 
-    def test_6_a_crash_can_be_read_with_the_symbols(self):
+    def test_6_a_stop_takes_as_long_as_drain_for_allows_whatever_the_unit_says(self):
+        drop_in = "/run/systemd/system/penstockd.service.d"
+        self.says("sh", "-c", f"mkdir -p {drop_in} && printf '[Service]\\nTimeoutStopSec=2s\\n' >{drop_in}/stop.conf && "
+                              f"sed 's/drain_for: 2s/drain_for: 90s/' /mnt/edited >{CONFIG} && systemctl daemon-reload && "
+                              "systemctl restart penstockd")
+        trainer = self.trainer(MEMBER, pause=1.5)
+        time.sleep(3)
+        begun = time.monotonic()
+        self.says("systemctl", "stop", "penstockd")
+
+        self.assertGreater(time.monotonic() - begun, 4, "the trainer was to be in the middle of its epoch")
+        self.assertEqual(self.show("Result"), "success")
+        self.assert_a_whole_epoch(trainer)
+        self.says("sh", "-c", f"rm -r {drop_in} && cp /mnt/edited {CONFIG} && systemctl daemon-reload && "
+                              "systemctl start penstockd")
+
+    def test_7_a_crash_can_be_read_with_the_symbols(self):
         symbols = [f"/mnt/packages/dbgsym/{path.name}"
                    for path in (self.machine.scratch / "packages/dbgsym").glob("penstock-dbgsym_*-2_*.deb")]
         self.says("dpkg", "-i", *symbols)
@@ -236,7 +252,7 @@ class PackagesTest(unittest.TestCase):
         self.assertRegex(named, r"(?m)^#\d+ 0x[0-9a-f]+ penstock::app::")
         self.says("dpkg", "-P", "penstock-dbgsym")
 
-    def test_7_removed_it_has_ended_and_its_data_is_there(self):
+    def test_8_removed_it_has_ended_and_its_data_is_there(self):
         self.says(*APT, "remove", "penstock")
 
         self.assertEqual(self.run_in("sh", "-c", "cat /proc/[0-9]*/comm | grep penstock").stdout, "")
@@ -244,7 +260,7 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(self.says("stat", "-c", "%U", "/var/lib/penstock"), "penstock")
         self.assertFalse((self.debian.root / "usr/bin/penstockd").exists())
 
-    def test_8_purged_nothing_is_left(self):
+    def test_9_purged_nothing_is_left(self):
         self.says("sh", "-c", "useradd ada && usermod --append --groups penstock ada")
         self.says("sh", "-c", "mkdir -p /var/cache/penstock /etc/systemd/system/penstockd.service.d && "
                               "touch /etc/penstock/credentials /etc/systemd/system/penstockd.service.d/network.conf")
