@@ -190,7 +190,7 @@ void ObjectStore::CountRetry(const TransferAnswer& answer) {
 
 template <typename Make>
 TransferAnswer ObjectStore::Perform(const Address& address, Tries tries, const Make& make) {
-  const int most = tries == Tries::kShort ? options_.most_tries : options_.most_tries_long;
+  const int most = tries == Tries::kLong ? options_.most_tries_long : options_.most_tries;
   const bool is_brief = tries == Tries::kBrief;
   const base::TimePoint until =
       base::Now() + (is_brief ? options_.brief : options_.longest_trying);  // begins no try then

@@ -30,7 +30,7 @@ class ObjectStore {
     std::vector<StorePlace> places = {};  // at first; see SetPlaces
     // How often a request is sent that got no answer, or one that asks to try again; and the pause
     // before the second, each further one twice as long, of which up to half is left out at random.
-    int most_tries = 4;       // of reads in a feed, which asks again
+    int most_tries = 4;       // of reads in a feed, which asks again, and of Tries::kBrief
     int most_tries_long = 8;  // of everything that opens a dataset, about 11 s
     base::Duration longest_trying = std::chrono::seconds(12);  // no other try begins after that
     base::Duration first_pause = std::chrono::milliseconds(100);
@@ -50,7 +50,7 @@ class ObjectStore {
   std::string EndpointOf(const Address& address) const;
 
   // How long an answer is waited for. kShort: a reader in a feed asks again; kLong: nobody does;
-  // kBrief: an older answer would do, so a store that says nothing is given up after ten seconds.
+  // kBrief: an older answer would do, so few tries are made, and none after ten seconds.
   enum class Tries { kShort, kLong, kBrief };
 
   // Asks by HEAD; if that is refused, by a request for one byte, because only its answer says why,
