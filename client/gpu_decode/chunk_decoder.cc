@@ -172,7 +172,8 @@ absl::Status ChunkDecoder::Launch() {
       .rows = reinterpret_cast<const KernelRow*>(tables_on_device_),
       .tables = reinterpret_cast<const uint32_t*>(tables_on_device_ + tables_->tables_offset()),
       .row_count = tables_->rows(),
-      .max_tiles = tables_->max_tiles()};
+      .max_tiles = tables_->max_tiles(),
+      .max_taps = tables_->max_taps()};
   tables_->Clear();
   return device_->MakeRows(launch);
 }

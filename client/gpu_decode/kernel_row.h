@@ -13,6 +13,8 @@ inline constexpr uint32_t kMaxTileHeight = 32;
 inline constexpr uint32_t kMaxTileInputs = 192;
 // Weights are read in groups of four, the last of which is padded with zeros.
 inline constexpr uint32_t kTapsPerGroup = 4;
+// Up to so many taps, the kernel knows their number when it is compiled.
+inline constexpr uint32_t kMostFewTaps = 8;
 // How far past the end of an image the kernel may read (any value).
 inline constexpr uint32_t kImageSlackBytes = 64;
 
@@ -54,7 +56,8 @@ struct KernelLaunch {
   const KernelRow* rows = nullptr;  // in device memory
   const uint32_t* tables = nullptr;
   uint32_t row_count = 0;
-  uint32_t max_tiles = 0;  // of any row
+  uint32_t max_tiles = 0;          // of any row
+  uint32_t max_taps = UINT32_MAX;  // of any output
   void* stream = nullptr;
 };
 

@@ -58,12 +58,14 @@ void KernelTables::Clear() {
   rows_ = 0;
   used_ = 0;
   max_tiles_ = 0;
+  max_taps_ = 0;
 }
 
 void KernelTables::Add(const KernelRow& row) {
   memcpy(buffer_.data() + rows_ * sizeof(KernelRow), &row, sizeof row);
   ++rows_;
   max_tiles_ = std::max(max_tiles_, row.tiles);
+  max_taps_ = std::max({max_taps_, row.x.taps, row.y.taps});
 }
 
 bool KernelTables::AddImage(const JpegRow& row, const DecodedImage& image, uint8_t* into) {

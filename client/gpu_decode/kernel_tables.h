@@ -39,6 +39,7 @@ class KernelTables {
   uint64_t capacity() const { return capacity_; }
   uint32_t rows() const { return rows_; }
   uint32_t max_tiles() const { return max_tiles_; }
+  uint32_t max_taps() const { return max_taps_; }
   size_t bytes() const { return tables_offset() + size_t{used_} * sizeof(uint32_t); }
   size_t tables_offset() const;  // of the tables in the buffer, in bytes
 
@@ -59,6 +60,7 @@ class KernelTables {
   uint32_t rows_ = 0;
   uint32_t used_ = 0;
   uint32_t max_tiles_ = 0;
+  uint32_t max_taps_ = 0;
   resample::Taps x_taps_;
   resample::Taps y_taps_;
 };

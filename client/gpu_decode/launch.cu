@@ -26,7 +26,9 @@ int LaunchRows(const KernelLaunch& launch) {
   const uint32_t across = launch.max_tiles < kMaxBlocksAcross ? launch.max_tiles : kMaxBlocksAcross;
   const cudaLaunchConfig_t config =
       Config(across, launch.row_count, device::kRowThreads, launch.stream);
-  return cudaLaunchKernelEx(&config, device::MakeRows, launch.rows, launch.tables);
+  auto* const make =
+      launch.max_taps <= kMostFewTaps ? device::MakeRows<false> : device::MakeRows<true>;
+  return cudaLaunchKernelEx(&config, make, launch.rows, launch.tables);
 }
 
 int LaunchSetMarks(const MarksLaunch& launch) {

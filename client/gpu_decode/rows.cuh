@@ -17,9 +17,14 @@ namespace penstock::gpu_decode::device {
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = 8;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
-constexpr uint32_t kBlocksPerMultiprocessor = 5;  // as many as fit without spilled registers
+// As many blocks of a multiprocessor as fit without spilled registers. Few taps need fewer.
+constexpr uint32_t kBlocksOfAnyTaps = 5;
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
+constexpr uint32_t kBlocksOfFewTaps = 6;  // these have room for 1,536 threads
+#else
+constexpr uint32_t kBlocksOfFewTaps = 8;
+#endif
 constexpr int kHalf = 1 << 21;                    // weights have 22 bits behind the point
-constexpr uint32_t kMostFewTaps = 8;              // whose number is known when this is compiled
 // Output rows read as many inputs as the one with the most, so up to seven beyond the last.
 constexpr uint32_t kSharedRows = kMaxTileInputs + kMostFewTaps - 1;
 
@@ -120,8 +125,9 @@ __device__ inline TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
   return place;
 }
 
-// Calls the version for so many taps.
-template <typename Few, typename Many>
+// Calls the version for so many taps. `many` is called, and compiled, only in the kernel for any
+// number of taps.
+template <bool kAnyTaps, typename Few, typename Many>
 __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) {
   switch (taps) {
     case 0:
@@ -140,7 +146,7 @@ __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) 
     case kMostFewTaps:
       return few.template operator()<kMostFewTaps>();
     default:
-      return many();
+      if constexpr (kAnyTaps) many();
   }
 }
 
@@ -263,19 +269,20 @@ __device__ inline ColorSum SumOfMany(const int4* weights, const uint32_t* pixels
   return sum;
 }
 
+template <bool kAnyTaps>
 __device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
                                 uint32_t* shared) {
   const TilePlace place = PlaceOf(row, tile);
   const auto* all = reinterpret_cast<const TileInputs*>(tables + row.tile_inputs);
   const TileInputs inputs = all[place.down];
-  ForTaps(
+  ForTaps<kAnyTaps>(
       row.x.taps, [&]<int kTaps> { ResizeFew<kTaps>(row, tables, place, inputs, shared); },
       [&] { ResizeMany(row, tables, place, inputs, shared); });
   __syncthreads();
   const auto make = [&](const auto& sum_of) {
     MakeTileRows(row, tables, place, inputs, shared, sum_of);
   };
-  ForTaps(
+  ForTaps<kAnyTaps>(
       row.y.taps,
       [&]<int kTaps> {
         make([](uint32_t, const int4* weights, const uint32_t* pixels) {
@@ -325,16 +332,18 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
   __syncthreads();
 }
 
-// blockIdx.y is the row; its blocks share its tiles.
-__global__ void __launch_bounds__(kRowThreads, kBlocksPerMultiprocessor)
+// blockIdx.y is the row; its blocks share its tiles. Without kAnyTaps, no output of any row may have
+// more than kMostFewTaps.
+template <bool kAnyTaps>
+__global__ void __launch_bounds__(kRowThreads, kAnyTaps ? kBlocksOfAnyTaps : kBlocksOfFewTaps)
     MakeRows(const KernelRow* __restrict__ rows, const uint32_t* __restrict__ tables) {
   __shared__ uint32_t shared[kSharedRows * kWarp];
   const KernelRow& row = rows[blockIdx.y];
   for (uint32_t tile = blockIdx.x; tile < row.tiles; tile += gridDim.x) {
-    if (row.tile_height == 0) {
+    if (kAnyTaps && row.tile_height == 0) {
       MakeTallTile(row, tables, tile, shared);
     } else {
-      MakeTile(row, tables, tile, shared);
+      MakeTile<kAnyTaps>(row, tables, tile, shared);
     }
   }
 }

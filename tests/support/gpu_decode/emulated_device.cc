@@ -63,9 +63,11 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
   absl::Status MakeRows(const KernelLaunch& launch) override {
     ++log_.launches;
     return Enqueue([=] {
+      auto* const make = launch.max_taps <= gpu_decode::kMostFewTaps
+                             ? gpu_decode::device::MakeRows<false>
+                             : gpu_decode::device::MakeRows<true>;
       RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
-                  gpu_decode::device::kRowThreads,
-                  [&] { gpu_decode::device::MakeRows(launch.rows, launch.tables); });
+                  gpu_decode::device::kRowThreads, [&] { make(launch.rows, launch.tables); });
     });
   }
 
