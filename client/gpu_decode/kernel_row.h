@@ -13,8 +13,8 @@ inline constexpr uint32_t kMaxTileHeight = 32;
 inline constexpr uint32_t kMaxTileInputs = 192;
 // Weights are read in groups of four, the last of which is padded with zeros.
 inline constexpr uint32_t kTapsPerGroup = 4;
-// Up to so many taps, the kernel knows their number when it is compiled.
-inline constexpr uint32_t kMostFewTaps = 8;
+// Rows of which no output has more taps have a kernel of their own.
+inline constexpr uint32_t kMostFewTaps = 6;
 // How far past the end of an image the kernel may read (any value).
 inline constexpr uint32_t kImageSlackBytes = 64;
 
@@ -61,7 +61,8 @@ struct KernelLaunch {
   void* stream = nullptr;
 };
 
-// Enqueues one launch. Returns a cudaError_t; 0 is success.
+// Enqueues a launch for rows of few taps, and, if there are others, one for these. Returns a
+// cudaError_t; 0 is success.
 int LaunchRows(const KernelLaunch& launch);
 
 }  // namespace penstock::gpu_decode

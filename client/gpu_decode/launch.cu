@@ -26,9 +26,10 @@ int LaunchRows(const KernelLaunch& launch) {
   const uint32_t across = launch.max_tiles < kMaxBlocksAcross ? launch.max_tiles : kMaxBlocksAcross;
   const cudaLaunchConfig_t config =
       Config(across, launch.row_count, device::kRowThreads, launch.stream);
-  auto* const make =
-      launch.max_taps <= kMostFewTaps ? device::MakeRows<false> : device::MakeRows<true>;
-  return cudaLaunchKernelEx(&config, make, launch.rows, launch.tables);
+  const int failed =
+      cudaLaunchKernelEx(&config, device::MakeRows<false>, launch.rows, launch.tables);
+  if (failed != 0 || launch.max_taps <= kMostFewTaps) return failed;
+  return cudaLaunchKernelEx(&config, device::MakeRows<true>, launch.rows, launch.tables);
 }
 
 int LaunchSetMarks(const MarksLaunch& launch) {

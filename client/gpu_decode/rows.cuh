@@ -1,11 +1,11 @@
-// The kernel that makes rows: resizes crops of decoded images in two passes with 8 bits between
+// The kernels that make rows: resize crops of decoded images in two passes with 8 bits between
 // them, as Pillow does.
 //
 // A tile's horizontal pass reads the image through the L1 cache, because neighbouring threads read
 // nearly the same words; its results, one word for each pixel, lie in shared memory for the
 // vertical pass. Sums are exact modulo 2³², so their order does not matter.
 //
-// Includes no CUDA header, so that a test can run it on a CPU (tests/support/gpu_decode).
+// Includes no CUDA header, so that a test can run them on a CPU (tests/support/gpu_decode).
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,18 @@ namespace penstock::gpu_decode::device {
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = 8;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
-// As many blocks of a multiprocessor as fit without spilled registers. Few taps need fewer.
-constexpr uint32_t kBlocksOfAnyTaps = 5;
+// As many blocks of a multiprocessor as fit without spilled registers. Few taps need fewer
+// registers, and more blocks hide more of the time that loads take.
+constexpr uint32_t kBlocksOfManyTaps = 5;
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
 constexpr uint32_t kBlocksOfFewTaps = 6;  // these have room for 1,536 threads
 #else
 constexpr uint32_t kBlocksOfFewTaps = 8;
 #endif
 constexpr int kHalf = 1 << 21;                    // weights have 22 bits behind the point
+constexpr uint32_t kMostKnownTaps = 8;  // for which there is code of its own
 // Output rows read as many inputs as the one with the most, so up to seven beyond the last.
-constexpr uint32_t kSharedRows = kMaxTileInputs + kMostFewTaps - 1;
+constexpr uint32_t kSharedRows = kMaxTileInputs + kMostKnownTaps - 1;
 
 static_assert(kTileWidth == kWarp);
 
@@ -125,9 +127,9 @@ __device__ inline TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
   return place;
 }
 
-// Calls the version for so many taps. `many` is called, and compiled, only in the kernel for any
-// number of taps.
-template <bool kAnyTaps, typename Few, typename Many>
+// Calls the version for so many taps. `many` is called, and compiled, only in the kernel for rows of
+// many taps.
+template <bool kManyTaps, typename Few, typename Many>
 __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) {
   switch (taps) {
     case 0:
@@ -143,10 +145,11 @@ __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) 
     case 6:
       return few.template operator()<6>();
     case 7:
-    case kMostFewTaps:
-      return few.template operator()<kMostFewTaps>();
+    case kMostKnownTaps:
+      if constexpr (kManyTaps) few.template operator()<kMostKnownTaps>();
+      return;
     default:
-      if constexpr (kAnyTaps) many();
+      if constexpr (kManyTaps) many();
   }
 }
 
@@ -197,31 +200,28 @@ __device__ inline void ResizeMany(const KernelRow& row, const uint32_t* tables,
 // Stores a warp's pixels of a row side by side. Four pixels are three words, of which each of three
 // lanes stores one; where words are not aligned, each lane stores its pixel's bytes.
 struct RowStore {
-  uint8_t* into;  // the lane's place in the output's first row
-  uint64_t pitch;
-  uint32_t part;  // of four pixels
+  uint8_t* into;      // the lane's place in the row
+  uint32_t selector;  // of the word's bytes: the pixel's from the lane's part on, then the next one's
   bool by_words, stores;
 
-  __device__ RowStore(const KernelRow& row, const TilePlace& place) {
-    const uint32_t x = place.across * kTileWidth;
-    pitch = uint64_t{row.width} * 3;
-    part = place.lane % 4;
+  __device__ RowStore(const KernelRow& row, const TilePlace& place, uint32_t y) {
+    const uint32_t x = place.across * kTileWidth, part = place.lane % 4;
     by_words = row.width % 4 == 0 && reinterpret_cast<uintptr_t>(row.into) % 4 == 0;
     stores = x + place.lane < row.width && !(by_words && part == 3);
-    into = row.into + x * 3 + (by_words ? (place.lane / 4 * 3 + part) * 4 : place.lane * 3);
+    selector = 0x654210 >> (part * 4) & 0xffff;
+    into = row.into + (uint64_t{y} * row.width + x) * 3 +
+           (by_words ? (place.lane / 4 * 3 + part) * 4 : place.lane * 3);
   }
 
   // Called by all threads of the warp.
-  __device__ void Put(uint32_t y, uint32_t pixel) const {
+  __device__ void Put(uint32_t pixel) const {
     const uint32_t next = __shfl_down_sync(0xffffffff, pixel, 1);
     if (!stores) return;
-    uint8_t* const at = into + y * pitch;
     if (by_words) {
-      // The pixel's bytes from its part on, then the next one's.
-      *reinterpret_cast<uint32_t*>(at) = __byte_perm(pixel, next, 0x654210 >> (part * 4) & 0xffff);
+      *reinterpret_cast<uint32_t*>(into) = __byte_perm(pixel, next, selector);
       return;
     }
-    for (int i = 0; i < 3; ++i) at[i] = static_cast<uint8_t>(Byte(pixel, i));
+    for (int i = 0; i < 3; ++i) into[i] = static_cast<uint8_t>(Byte(pixel, i));
   }
 };
 
@@ -231,13 +231,16 @@ template <typename SumOf>
 __device__ inline void MakeTileRows(const KernelRow& row, const uint32_t* tables,
                                     const TilePlace& place, const TileInputs& inputs,
                                     const uint32_t* shared, const SumOf& sum_of) {
-  const RowStore store(row, place);
   const uint32_t end = min(row.height, (place.down + 1) * row.tile_height);
-  for (uint32_t y = place.down * row.tile_height + place.warp; y < end; y += kWarps) {
+  uint32_t y = place.down * row.tile_height + place.warp;
+  RowStore store(row, place, y);
+  const auto* const all_weights = reinterpret_cast<const int4*>(tables + row.y.weights);
+  uint32_t weights = y * row.y.groups;
+  for (; y < end; y += kWarps) {
     const uint32_t first = __ldg(tables + row.y.first + y) - inputs.first;
-    const auto* weights =
-        reinterpret_cast<const int4*>(tables + row.y.weights) + uint64_t{y} * row.y.groups;
-    store.Put(y, sum_of(y, weights, shared + first * kWarp + place.lane).Pixel());
+    store.Put(sum_of(y, all_weights + weights, shared + first * kWarp + place.lane).Pixel());
+    weights += kWarps * row.y.groups;
+    store.into += kWarps * 3 * row.width;
   }
 }
 
@@ -269,20 +272,20 @@ __device__ inline ColorSum SumOfMany(const int4* weights, const uint32_t* pixels
   return sum;
 }
 
-template <bool kAnyTaps>
+template <bool kManyTaps>
 __device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
                                 uint32_t* shared) {
   const TilePlace place = PlaceOf(row, tile);
   const auto* all = reinterpret_cast<const TileInputs*>(tables + row.tile_inputs);
   const TileInputs inputs = all[place.down];
-  ForTaps<kAnyTaps>(
+  ForTaps<kManyTaps>(
       row.x.taps, [&]<int kTaps> { ResizeFew<kTaps>(row, tables, place, inputs, shared); },
       [&] { ResizeMany(row, tables, place, inputs, shared); });
   __syncthreads();
   const auto make = [&](const auto& sum_of) {
     MakeTileRows(row, tables, place, inputs, shared, sum_of);
   };
-  ForTaps<kAnyTaps>(
+  ForTaps<kManyTaps>(
       row.y.taps,
       [&]<int kTaps> {
         make([](uint32_t, const int4* weights, const uint32_t* pixels) {
@@ -327,23 +330,23 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
       sum.green += sums[(warp * 3 + 1) * kWarp];
       sum.blue += sums[(warp * 3 + 2) * kWarp];
     }
-    RowStore(row, place).Put(y, sum.Pixel());
+    RowStore(row, place, y).Put(sum.Pixel());
   }
   __syncthreads();
 }
 
-// blockIdx.y is the row; its blocks share its tiles. Without kAnyTaps, no output of any row may have
-// more than kMostFewTaps.
-template <bool kAnyTaps>
-__global__ void __launch_bounds__(kRowThreads, kAnyTaps ? kBlocksOfAnyTaps : kBlocksOfFewTaps)
+// Makes the rows of few taps, or the others. blockIdx.y is the row; its blocks share its tiles.
+template <bool kManyTaps>
+__global__ void __launch_bounds__(kRowThreads, kManyTaps ? kBlocksOfManyTaps : kBlocksOfFewTaps)
     MakeRows(const KernelRow* __restrict__ rows, const uint32_t* __restrict__ tables) {
   __shared__ uint32_t shared[kSharedRows * kWarp];
   const KernelRow& row = rows[blockIdx.y];
+  if (kManyTaps == (max(row.x.taps, row.y.taps) <= kMostFewTaps)) return;
   for (uint32_t tile = blockIdx.x; tile < row.tiles; tile += gridDim.x) {
-    if (kAnyTaps && row.tile_height == 0) {
+    if (kManyTaps && row.tile_height == 0) {
       MakeTallTile(row, tables, tile, shared);
     } else {
-      MakeTile<kAnyTaps>(row, tables, tile, shared);
+      MakeTile<kManyTaps>(row, tables, tile, shared);
     }
   }
 }

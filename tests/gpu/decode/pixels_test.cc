@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 #include "tests/gpu/decode/decoding.h"
@@ -77,7 +78,11 @@ TEST_P(PixelsTest, AreNearLibjpegs) {
       "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
       decoding.maker().version().c_str());
   for (const auto& [name, differences] : by_sampling) Print(name.c_str(), differences);
-  EXPECT_LT(by_sampling["all"].mean(), 4);
+  // Images that tests make have sharp colours, from which repeated chroma is far off.
+  const bool are_photographs = std::getenv("PENSTOCK_TEST_DATA") != nullptr;
+  const double most_replicated = are_photographs ? 4 : 12;
+  EXPECT_LT(by_sampling["all"].mean(),
+            GetParam() == JpegChroma::kInterpolated ? 0.01 : most_replicated);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chroma, PixelsTest,

@@ -63,11 +63,12 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
   absl::Status MakeRows(const KernelLaunch& launch) override {
     ++log_.launches;
     return Enqueue([=] {
-      auto* const make = launch.max_taps <= gpu_decode::kMostFewTaps
-                             ? gpu_decode::device::MakeRows<false>
-                             : gpu_decode::device::MakeRows<true>;
-      RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
-                  gpu_decode::device::kRowThreads, [&] { make(launch.rows, launch.tables); });
+      const auto run = [&](auto* make) {
+        RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
+                    gpu_decode::device::kRowThreads, [&] { make(launch.rows, launch.tables); });
+      };
+      run(gpu_decode::device::MakeRows<false>);
+      if (launch.max_taps > gpu_decode::kMostFewTaps) run(gpu_decode::device::MakeRows<true>);
     });
   }
 
