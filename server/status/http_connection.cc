@@ -42,12 +42,12 @@ void HttpConnection::Read(base::TimePoint now) {
 }
 
 void HttpConnection::Answer(HttpPage page, base::TimePoint now) {
-  if (request_.verdict == HttpVerdict::kPage && page.body == nullptr)
-    request_.verdict = HttpVerdict::kNotFound;
-  const bool found = request_.verdict == HttpVerdict::kPage;
-  body_ = found ? std::move(page.body)
-                : std::make_shared<const std::string>(Explanation(request_.verdict));
-  head_ = ResponseHead(request_.verdict, body_->size(), found ? page.content : HttpContent{});
+  const bool has_body = request_.verdict == HttpVerdict::kPage && page.body != nullptr;
+  if (request_.verdict == HttpVerdict::kPage)
+    request_.verdict = has_body ? page.verdict : HttpVerdict::kNotFound;
+  body_ = has_body ? std::move(page.body)
+                   : std::make_shared<const std::string>(Explanation(request_.verdict));
+  head_ = ResponseHead(request_.verdict, body_->size(), has_body ? page.content : HttpContent{});
   if (request_.head_only) body_ = std::make_shared<const std::string>();
   received_ = {};
   state_ = State::kWriting;

@@ -14,6 +14,8 @@ namespace penstock::status {
 struct HttpPage {
   std::shared_ptr<const std::string> body = {};  // shared with whoever caches it
   HttpContent content = {};
+  HttpVerdict verdict = HttpVerdict::kPage;  // or kNotFound, kUnavailable: `body` says why
+  bool is_pending = false;                   // not known yet; ask again
 };
 
 class HttpConnection {
@@ -21,7 +23,7 @@ class HttpConnection {
   // The connection's state.
   enum class State {
     kReading,  // reading the request
-    kAsked,    // request complete: call Answer
+    kAsked,    // request complete: call Answer, before the deadline
     kWriting,
     kLeaving,  // response sent; waits for the peer to close, so that none of it is lost
     kDone,     // may be destroyed

@@ -35,7 +35,12 @@ HttpRequest JudgeLine(absl::string_view line) {
     return {HttpVerdict::kBadRequest};
   const bool head_only = method == "HEAD";
   if (method != "GET" && !head_only) return {HttpVerdict::kNotAllowed};
-  return {HttpVerdict::kPage, head_only, std::string(target.substr(0, target.find('?')))};
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(target, absl::MaxSplits('?', 1));
+  return {.verdict = HttpVerdict::kPage,
+          .head_only = head_only,
+          .path = std::string(parts.first),
+          .query = std::string(parts.second)};
 }
 
 // The quality that an element "name;q=0.5" of a list has: 1 without q; 0 for anything malformed.
@@ -75,6 +80,8 @@ absl::string_view StatusOf(HttpVerdict verdict) {
       return "200 OK";
     case HttpVerdict::kNotFound:
       return "404 Not Found";
+    case HttpVerdict::kUnavailable:
+      return "503 Service Unavailable";
     case HttpVerdict::kNotAllowed:
       return "405 Method Not Allowed";
     case HttpVerdict::kTooLong:
@@ -94,9 +101,10 @@ HttpRequest Judge(absl::string_view received, size_t limit) {
   if (end_of_line != absl::string_view::npos) {
     absl::string_view line = within.substr(0, end_of_line);
     if (absl::EndsWith(line, "\r")) line.remove_suffix(1);
-    const HttpRequest request = JudgeLine(line);
+    HttpRequest request = JudgeLine(line);
     if (request.verdict == HttpVerdict::kBadRequest) return request;
-    if (HasEnd(within)) return {request.verdict, request.head_only, request.path, FindForm(within)};
+    request.form = FindForm(within);
+    if (HasEnd(within)) return request;
   }
   return {received.size() >= limit ? HttpVerdict::kTooLong : HttpVerdict::kIncomplete};
 }

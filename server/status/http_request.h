@@ -9,12 +9,13 @@
 namespace penstock::status {
 
 enum class HttpVerdict {
-  kIncomplete,  // incomplete; more may come
-  kPage,        // GET or HEAD of a path
-  kNotFound,    // … that the server does not have
-  kNotAllowed,  // any other method
-  kBadRequest,  // not HTTP/1
-  kTooLong,     // the head exceeds the limit
+  kIncomplete,   // incomplete; more may come
+  kPage,         // GET or HEAD of a path
+  kNotFound,     // … that the server does not have
+  kUnavailable,  // … that it does not have now
+  kNotAllowed,   // any other method
+  kBadRequest,   // not HTTP/1
+  kTooLong,      // the head exceeds the limit
 };
 
 // How the client wants the metrics.
@@ -30,6 +31,7 @@ struct HttpRequest {
   bool head_only = false;  // HEAD
   std::string path = {};   // kPage: without its query
   PageForm form = {};
+  std::string query = {};  // kPage: what follows the path's question mark, as it is
 };
 
 // Judges the bytes received so far of a head of at most `limit` bytes. The first line alone decides

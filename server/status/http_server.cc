@@ -13,9 +13,18 @@ namespace penstock::status {
 namespace {
 
 constexpr std::chrono::milliseconds kPauseWithoutDescriptors(200);
+constexpr std::chrono::milliseconds kAskedAgainAfter(20);  // of a pending page
 
-short EventsOf(const HttpConnection& connection) {
-  return connection.state() == HttpConnection::State::kWriting ? POLLOUT : POLLIN;
+bool IsPending(const HttpConnection& connection) {
+  return connection.state() == HttpConnection::State::kAsked;
+}
+
+// A peer that waits for a pending page is not looked at.
+pollfd ToPoll(const HttpConnection& connection) {
+  const bool writes = connection.state() == HttpConnection::State::kWriting;
+  return {.fd = IsPending(connection) ? -1 : connection.socket(),
+          .events = static_cast<short>(writes ? POLLOUT : POLLIN),
+          .revents = 0};
 }
 
 timespec ToTimespec(base::Duration duration) {
@@ -60,14 +69,13 @@ void HttpServer::Run() {
     const bool accepting = now >= pause_until_ && accepts_.Wait(now).count() == 0;
     polled = {{.fd = stop_.get(), .events = POLLIN, .revents = 0},
               {.fd = accepting ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
-    for (const HttpConnection& connection : connections_)
-      polled.push_back({.fd = connection.socket(), .events = EventsOf(connection), .revents = 0});
+    for (const HttpConnection& connection : connections_) polled.push_back(ToPoll(connection));
     const timespec wait = ToTimespec(Wait(now, accepting));
     if (::ppoll(polled.data(), polled.size(), &wait, nullptr) < 0) continue;
 
     auto found = polled.begin() + 2;
     for (HttpConnection& connection : connections_)
-      if ((found++)->revents != 0) Serve(connection);
+      if ((found++)->revents != 0 || IsPending(connection)) Serve(connection);
     Forget(clock_.Now());
     while (accepting && !stopping_ && AcceptOne()) continue;
   }
@@ -77,8 +85,10 @@ void HttpServer::Run() {
 base::Duration HttpServer::Wait(base::TimePoint now, bool accepting) {
   base::Duration wait = std::chrono::seconds(60);
   if (!accepting) wait = std::max(accepts_.Wait(now), pause_until_ - now);
-  for (const HttpConnection& connection : connections_)
+  for (const HttpConnection& connection : connections_) {
     wait = std::min(wait, connection.deadline() - now);
+    if (IsPending(connection)) wait = std::min<base::Duration>(wait, kAskedAgainAfter);
+  }
   return wait;
 }
 
@@ -119,7 +129,9 @@ void HttpServer::Serve(HttpConnection& connection) {
   connection.Proceed(clock_.Now());
   if (connection.state() != HttpConnection::State::kAsked) return;
   HttpPage page = Find(connection.request());
-  ++(page.body != nullptr ? answered_ : refused_);
+  if (page.is_pending) return;
+  const bool has_page = page.body != nullptr && page.verdict == HttpVerdict::kPage;
+  ++(has_page ? answered_ : refused_);
   connection.Answer(std::move(page), clock_.Now());
 }
 

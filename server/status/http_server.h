@@ -35,7 +35,8 @@ class HttpServer {
     HttpConnection::Limits limits;
   };
   // Makes a page on the server's thread; may wait at most one second. A null body: there is no such
-  // page now.
+  // page now. While the page is pending, the route is called again every 20 ms, without waiting,
+  // until `limits.answer_within` is over.
   using Route = std::function<HttpPage(const HttpCounts& so_far, const HttpRequest& request)>;
   using Routes = std::map<std::string, Route>;  // by path
 

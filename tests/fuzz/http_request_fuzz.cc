@@ -3,6 +3,7 @@
 
 #include "common/base/check.h"
 #include "server/status/http_request.h"
+#include "server/status/page/bad_sample.h"
 
 namespace status = penstock::status;
 
@@ -16,9 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const status::HttpRequest early = status::Judge(all.substr(0, part), kLimit);
     if (early.verdict == status::HttpVerdict::kIncomplete) continue;
     PENSTOCK_CHECK(early.verdict == whole.verdict && early.head_only == whole.head_only &&
-                   early.path == whole.path);
+                   early.path == whole.path && early.query == whole.query);
   }
   PENSTOCK_CHECK(!status::ResponseHead(whole.verdict, size).empty());
   PENSTOCK_CHECK(!status::Explanation(whole.verdict).empty());
+  const auto sample = status::ParseBadSampleName(whole.query);
+  PENSTOCK_CHECK(!sample || sample->dataset.size() < whole.query.size());
   return 0;
 }

@@ -228,6 +228,7 @@ def http_request():
             head = end.join([f"{method} /metrics HTTP/1.1", "Host: localhost:9477", "Accept: text/plain", "", ""])
             yield f"{method}{len(end)}", head.encode()
     yield "query", b"GET /metrics?a=b HTTP/1.0\r\n\r\n"
+    yield "sample", b"GET /bad-sample?dataset=a%20b%2f&sample=12 HTTP/1.1\r\n\r\n"
     yield "elsewhere", b"GET / HTTP/1.1\r\n\r\n"
     yield "long", b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 5000
     yield "half", b"GET /metr"

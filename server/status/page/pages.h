@@ -1,4 +1,4 @@
-// The pages besides /metrics: the page itself, /status.json and /history.json.
+// The pages besides /metrics: the page itself, /status.json, /history.json and /bad-sample.
 //
 // **Thread safety**: one thread (the server's) asks for pages, another one calls Tick.
 #pragma once
@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "penstock/v1/page.pb.h"
+#include "server/status/http_connection.h"
 #include "server/status/latest_answer.h"
 #include "server/status/page/history.h"
 
@@ -25,6 +26,8 @@ class Pages {
     LatestAnswer<Snapshot>::Ask snapshot;
     std::function<bool()> draining;  // any thread
     int64_t started_unix_ms = 0;
+    // The answer to a request for kBadSamplePath; not set: there are no pictures.
+    std::function<HttpPage(const HttpRequest&)> bad_sample = {};
   };
   struct Options {
     // How long a stuck runner is waited for, once.
@@ -39,6 +42,9 @@ class Pages {
   // Null: nothing was ever answered, or it cannot be written as JSON.
   std::shared_ptr<const std::string> StatusJson();
   std::shared_ptr<const std::string> HistoryJson();
+  bool shows_bad_samples() const { return sources_.bad_sample != nullptr; }
+  // **Requires**: shows_bad_samples().
+  HttpPage BadSample(const HttpRequest& request) const { return sources_.bad_sample(request); }
 
   // Call it several times a second: adds to the history when an interval is over.
   void Tick(base::TimePoint now);

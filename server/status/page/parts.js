@@ -26,7 +26,8 @@ function style(element, name) {
 }
 
 // A table whose rows are kept, by their keys, while their cells change: a selection or a focus in it
-// survives. Columns: {title, text(row), number, lead, wide, look(row), order(row)}.
+// survives. Columns: {title, text(row), number, lead, wide, look(row), order(row)}; or {title,
+// draw(cell, row)}, called again and again.
 class DataTable {
   constructor(place, columns, none) {
     this.columns = columns;
@@ -92,6 +93,7 @@ class DataTable {
     return line;
   }
   fill(cell, column, row) {
+    if (column.draw) return column.draw(cell, row);
     say(cell.firstChild, column.text(row));
     style(cell.firstChild, column.look?.(row) ?? "");
   }

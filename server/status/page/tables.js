@@ -69,6 +69,7 @@ const BAD_SAMPLES = [
   {title: "Treatment", text: (b) => b.quarantined ? "left out" : b.decoded_by_workers ? "decoded by workers" : "replaced"},
   {title: "Path", text: (b) => b.path, wide: true},
 ];
+const PICTURES = [...BAD_SAMPLES, {title: "Picture", wide: true, draw: drawPicture}];
 const USERS = [
   {title: "User", lead: true, text: (u) => u.others ? "all others" : `User ${u.user_id}`},
   {title: "Sessions", number: true, text: (u) => count(u.sessions)},
@@ -85,7 +86,7 @@ class Tables {
     this.python = new DataTable(at("python-table"), PYTHON_WORKERS, "");
     this.gpus = new DataTable(at("gpus-table"), GPUS, "");
     this.datasets = new DataTable(at("datasets-table"), DATASETS, "No dataset is open.");
-    this.bad = new DataTable(at("bad-table"), BAD_SAMPLES, "");
+    this.bad = null;
     this.users = new DataTable(at("users-table"), USERS, "Nobody has had a session since the start.");
   }
   // `rates`: batches or samples per second, by kind and key.
@@ -100,13 +101,22 @@ class Tables {
                      more(omitted.python_workers, "Python worker"));
     this.gpus.show(keyed(page.status.gpus, (g) => g.uuid));
     this.datasets.show(keyed(page.datasets, (d, i) => `${d.name}.${i}`), more(omitted.datasets, "dataset"));
-    this.bad.show(keyed(page.quarantine, (b) => `${b.dataset}.${b.sample}`));
+    this.showBad(page, keyed(page.quarantine, (b) => `${b.dataset}.${b.sample}`));
     this.users.show(keyed(page.status.users, (u) => u.others ? "others" : u.user_id), more(omitted.users, "user"));
     at("gpus").hidden = page.status.gpus.length === 0;
     this.notes(page);
     drawWorkers(page);
     drawPool(page.status.pool);
     drawStalls(page);
+  }
+  // After a restart there may be pictures, or none any more.
+  showBad(page, rows) {
+    const columns = page.pictures ? PICTURES : BAD_SAMPLES;
+    if (this.bad?.columns !== columns) {
+      at("bad-table").replaceChildren();
+      this.bad = new DataTable(at("bad-table"), columns, "");
+    }
+    this.bad.show(rows.map((row, i) => ({...row, pictured: page.pictures && page.quarantine_pictures[i]})));
   }
   notes(page) {
     const total = n(page.quarantine_total), left = total - page.quarantine.length;

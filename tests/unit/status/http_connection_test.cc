@@ -103,6 +103,16 @@ TEST_F(HttpConnectionTest, APageThatIsNotThereIsNotFound) {
                             HasSubstr("/metrics")));
 }
 
+TEST_F(HttpConnectionTest, ARouteMaySayInItsOwnWordsWhyThereIsNoPage) {
+  Say("GET /bad-sample HTTP/1.1\r\n\r\n");
+
+  connection_->Answer({.body = std::make_shared<const std::string>("the storage hangs"),
+                       .verdict = HttpVerdict::kUnavailable},
+                      clock_.Now());
+
+  EXPECT_THAT(Hear(), AllOf(StartsWith("HTTP/1.1 503 "), EndsWith("\r\n\r\nthe storage hangs")));
+}
+
 TEST_F(HttpConnectionTest, ThePageComesWholeThroughANarrowSocket) {
   const std::string page(3 << 20, 'p');
   Say("GET /metrics HTTP/1.1\r\n\r\n");

@@ -37,6 +37,14 @@ TEST(HttpRequestTest, OtherMethodsAreRefused) {
   EXPECT_EQ(VerdictOn("DELETE / HTTP/1.1\r\n\r\n"), HttpVerdict::kNotAllowed);
 }
 
+TEST(HttpRequestTest, TheQueryIsTakenAsItIs) {
+  const auto query = [](const std::string& target) {
+    return Judge("GET " + target + " HTTP/1.1\r\n\r\n", kLimit).query;
+  };
+  EXPECT_EQ(query("/"), "");
+  EXPECT_EQ(query("/bad-sample?dataset=a%20b&sample=1?"), "dataset=a%20b&sample=1?");
+}
+
 TEST(HttpRequestTest, ThePathIsTakenAsItIsWithoutItsQuery) {
   const auto path = [](const std::string& target) {
     return Judge("GET " + target + " HTTP/1.1\r\n\r\n", kLimit).path;
