@@ -42,6 +42,12 @@ telemetry::Level ToLevel(config::v1::Log::Level level) {
   }
 }
 
+Service::PageDetail ToPageDetail(const config::v1::Server& server) {
+  if (server.bad_sample_pictures()) return Service::PageDetail::kPictures;
+  return server.status_page() == config::v1::Server::DETAIL_FULL ? Service::PageDetail::kFull
+                                                                 : Service::PageDetail::kSummary;
+}
+
 }  // namespace
 
 // ---- Start and end ----
@@ -219,16 +225,20 @@ absl::Status Daemon::ServeMetrics() {
 }
 
 std::optional<status::Pages::Sources> Daemon::PageSources() {
-  using config::v1::Server;
-  const Server::Detail detail = config().server().status_page();
-  if (detail == Server::DETAIL_OFF) return std::nullopt;
-  const auto shown =
-      detail == Server::DETAIL_FULL ? Service::PageDetail::kFull : Service::PageDetail::kSummary;
-  return status::Pages::Sources{
+  const config::v1::Server& server = config().server();
+  if (server.status_page() == config::v1::Server::DETAIL_OFF) return std::nullopt;
+  const Service::PageDetail shown = ToPageDetail(server);
+  status::Pages::Sources sources = {
       .page = [this, shown](auto done) { return service_->AskForPage(shown, std::move(done)); },
       .snapshot = [this](auto done) { return AskForSnapshot(std::move(done)); },
       .draining = [this] { return runner_->vitals().draining; },
       .started_unix_ms = started_unix_ms_};
+  if (shown != Service::PageDetail::kPictures) return sources;
+  pictures_ = std::make_unique<BadSamplePictures>([this](const auto& name, auto done) {
+    return service_->AskForBadSample(name, std::move(done));
+  });
+  sources.bad_sample = [this](const auto& request) { return pictures_->Answer(request); };
+  return sources;
 }
 
 // Calls end first, then what they use: the catalogue answers through the runner, the runner sends

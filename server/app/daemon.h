@@ -115,6 +115,7 @@ class Daemon {
   std::unique_ptr<feed::Runner> runner_;
   std::optional<GpuProbe> gpu_probe_;
   std::unique_ptr<Service> service_;
+  std::unique_ptr<BadSamplePictures> pictures_;  // null: not configured
   std::unique_ptr<doorway::Doorway> doorway_;
   std::unique_ptr<rpc::Server> server_;
   std::optional<DaemonFacts> facts_;

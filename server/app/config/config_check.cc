@@ -68,6 +68,9 @@ void Check(const config::v1::Server& server, Checker& checker) {
   checker.IsTime("server.drain_for", server.drain_for_ms(), {0, 24 * kHour});
   checker.IsAddress("server.health_address", server.health_address());
   checker.IsAddress("server.metrics_address", server.metrics_address());
+  if (server.bad_sample_pictures() && server.status_page() != config::v1::Server::DETAIL_FULL)
+    checker.Refuse("server.bad_sample_pictures", "true",
+                   "false, because server.status_page is not full");
   CheckOperators(server, checker);
 }
 

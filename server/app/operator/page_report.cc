@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "server/app/operator/status_reports.h"
 #include "server/feed/stats/dataset_counts.h"
 
@@ -68,6 +69,14 @@ void HideDetails(v1::DatasetStatus& dataset) {
   dataset.set_name(WithoutPath(dataset.name()));
 }
 
+absl::Status WhyNoPicture(const feed::DatasetState& state, uint64_t sample) {
+  if (state.quarantine.Find(sample) == nullptr)
+    return absl::NotFoundError("the list of bad samples does not have this one");
+  if (!state.dataset->extent(sample))
+    return absl::NotFoundError("its image is not the bytes of a file, or of a part of one");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void LimitPage(v1::StatusPage& page) {
@@ -91,6 +100,28 @@ void AddDatasets(const std::vector<DatasetView>& datasets, v1::StatusPage& page)
   page.set_quarantine_total(bad->total());
 }
 
+absl::StatusOr<std::shared_ptr<const source::Dataset>> FindBadSample(
+    const std::vector<DatasetView>& datasets, const status::BadSampleName& name) {
+  for (const DatasetView& view : datasets) {
+    if (view.state == nullptr || view.name != name.dataset) continue;
+    PENSTOCK_RETURN_IF_ERROR(WhyNoPicture(*view.state, name.sample));
+    return view.state->dataset;
+  }
+  return absl::NotFoundError("no dataset of this name is open");
+}
+
+void AddPictures(const std::vector<DatasetView>& datasets, v1::StatusPage& page) {
+  absl::flat_hash_map<absl::string_view, const feed::DatasetState*> open;
+  for (const DatasetView& view : datasets)
+    if (view.state != nullptr) open.emplace(view.name, view.state.get());
+  page.set_pictures(true);
+  for (const v1::QuarantineEntry& entry : page.quarantine()) {
+    const auto found = open.find(entry.dataset());
+    page.add_quarantine_pictures(found != open.end() &&
+                                 WhyNoPicture(*found->second, entry.sample()).ok());
+  }
+}
+
 void HideDetails(v1::StatusPage& page) {
   page.set_full(false);
   HideDetails(*page.mutable_status());
@@ -99,6 +130,8 @@ void HideDetails(v1::StatusPage& page) {
   for (v1::PythonWorkerStatus& worker : *page.mutable_python_workers()) HideDetails(worker);
   for (v1::DatasetStatus& dataset : *page.mutable_datasets()) HideDetails(dataset);
   page.clear_quarantine();
+  page.clear_pictures();
+  page.clear_quarantine_pictures();
 }
 
 }  // namespace penstock::app

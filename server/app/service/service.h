@@ -14,6 +14,7 @@
 #include "server/app/catalog/catalog.h"
 #include "server/app/catalog/content_digests.h"
 #include "server/app/catalog/place_looks.h"
+#include "server/app/operator/bad_sample_pictures.h"
 #include "server/app/service/connected_clients.h"
 #include "server/app/service/given_orders.h"
 #include "server/app/service/makers_door.h"
@@ -99,11 +100,14 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void OnDisconnected(doorway::PeerId peer) override;
   void OnGone(doorway::PeerId peer) override;
 
-  // What the metrics port's page shows. `full`: as operators see it. Answers later, on another
-  // thread. False: the runner takes no question now.
-  enum class PageDetail { kSummary, kFull };
+  // What the metrics port's page shows: what /metrics does, what operators see, or with pictures of
+  // bad samples, too. Answers later, on another thread. False: the runner takes no question now.
+  enum class PageDetail { kSummary, kFull, kPictures };
   bool AskForPage(PageDetail detail,
                   std::function<void(std::shared_ptr<const v1::StatusPage>)> done);
+  // Looks for a bad sample whose picture may be shown, as FindBadSample does. Answers later, on the
+  // runner's thread. False: the runner takes no question now.
+  bool AskForBadSample(const status::BadSampleName& name, BadSamplePictures::Done done);
 
   size_t connected() const { return peers_.size(); }
   // Starts a drain that a signal requested.

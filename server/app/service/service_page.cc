@@ -1,6 +1,7 @@
 // What is shown of everything at once.
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "server/app/operator/page_report.h"
 #include "server/app/operator/status_reports.h"
@@ -34,13 +35,21 @@ bool Service::AskForPage(PageDetail detail,
         *page->mutable_sessions() = std::move(*all.mutable_sessions());
         *page->mutable_workers() = std::move(*all.mutable_workers());
         *page->mutable_python_workers() = std::move(*all.mutable_python_workers());
-        AddDatasets(catalog_.List(viewer), *page);
+        const std::vector<DatasetView> datasets = catalog_.List(viewer);
+        AddDatasets(datasets, *page);
+        if (detail == PageDetail::kPictures) AddPictures(datasets, *page);
         reply_executor_.Do([page, detail, done] {
           LimitPage(*page);
           if (detail == PageDetail::kSummary) HideDetails(*page);
           done(page);
         });
       });
+}
+
+bool Service::AskForBadSample(const status::BadSampleName& name, BadSamplePictures::Done done) {
+  return runner_.Post([this, name, done = std::move(done)](feed::Engine&, base::TimePoint) {
+    done(FindBadSample(catalog_.List(Opener{.is_operator = true}), name));
+  });
 }
 
 }  // namespace penstock::app

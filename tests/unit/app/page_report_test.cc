@@ -6,7 +6,9 @@
 
 #include <set>
 
+#include "server/source/images/folder.h"
 #include "tests/support/fakes/fake_dataset.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
 namespace {
@@ -95,9 +97,13 @@ TEST(PageReportTest, ASummaryKeepsWhatIsKnownToBeHarmless) {
   page.add_sessions()->set_state("source stalled for 3 s: reading /a");
   page.add_workers()->set_state("restarting: /a killed it");
   page.set_quarantine_total(3);
+  page.set_pictures(true);
+  page.add_quarantine_pictures(true);
 
   HideDetails(page);
 
+  EXPECT_FALSE(page.pictures());
+  EXPECT_EQ(page.quarantine_pictures_size(), 0);
   EXPECT_FALSE(page.full());
   EXPECT_EQ(page.status().reason(), "draining");
   EXPECT_EQ(page.status().gpus(0).state(), "serving");
@@ -146,6 +152,75 @@ TEST(PageReportTest, OpenDatasetsAndTheFirstBadSamplesAreThere) {
   EXPECT_EQ(page.datasets(0).name(), "photographs");
   EXPECT_EQ(page.quarantine_size(), 100);
   EXPECT_EQ(page.quarantine_total(), 120u);
+  EXPECT_FALSE(page.pictures());
+  EXPECT_EQ(page.quarantine_pictures_size(), 0);
+}
+
+class PictureListTest : public ::testing::Test {
+ protected:
+  PictureListTest() {
+    folder_.Write("photographs/a/0.jpg", "x");
+    folder_.Write("photographs/a/1.jpg", "x");
+    folder_.Write("photographs/a/2.jpg", "x");
+    folder_.Write("photographs/a/3.jpg", "x");
+    auto opened =
+        source::OpenFolder({.path = folder_.At("photographs"), .roots = {}, .state_dir = ""});
+    datasets_ = {View("unopened", nullptr), View("photographs", std::move(opened->dataset)),
+                 View("records", std::make_unique<testing::FakeDataset>(10))};
+  }
+  static DatasetView View(const std::string& name, std::unique_ptr<source::Dataset> dataset) {
+    if (dataset == nullptr) return {.name = name, .path = "", .state = nullptr};
+    auto state =
+        std::make_shared<feed::DatasetState>(feed::DatasetState{.name = name,
+                                                                .dataset = std::move(dataset),
+                                                                .quarantine = {},
+                                                                .policy = feed::FaultPolicy(1000)});
+    state->quarantine.Add({.sample = 0, .path = "p", .fault = base::Fault::kTruncated});
+    state->quarantine.Add(
+        {.sample = 1, .path = "p", .fault = base::Fault::kNotByGpu, .users = {9}});
+    state->quarantine.Add({.sample = 2, .path = "p", .fault = base::Fault::kWorkerCrashed});
+    return {.name = name, .path = "", .state = state};
+  }
+  std::string WhyNot(const std::string& dataset, uint64_t sample) const {
+    const auto found = FindBadSample(datasets_, {.dataset = dataset, .sample = sample});
+    return found.ok() ? "" : std::string(found.status().message());
+  }
+
+  testing::TempFolder folder_;
+  std::vector<DatasetView> datasets_;
+};
+
+// A trainer may report any samples as ones that its GPU cannot decode.
+TEST_F(PictureListTest, OnlyWhatTheDaemonItselfFoundBadIsFound) {
+  EXPECT_EQ(WhyNot("photographs", 0), "");
+  EXPECT_EQ(WhyNot("photographs", 2), "");
+  EXPECT_THAT(WhyNot("photographs", 1),
+              HasSubstr("the list of bad samples does not have this one"));
+  EXPECT_THAT(WhyNot("photographs", 3),
+              HasSubstr("the list of bad samples does not have this one"));
+  EXPECT_THAT(WhyNot("photographs", UINT64_MAX), HasSubstr("does not have this one"));
+  EXPECT_THAT(WhyNot("unopened", 0), HasSubstr("no dataset of this name is open"));
+  EXPECT_THAT(WhyNot("unknown", 0), HasSubstr("no dataset of this name is open"));
+}
+
+TEST_F(PictureListTest, WhatIsNotStoredAsBytesOfItsOwnIsNotFoundAndItIsSaid) {
+  EXPECT_THAT(WhyNot("records", 0), HasSubstr("not the bytes of a file"));
+}
+
+TEST_F(PictureListTest, OnceTheListIsClearedNothingIsFound) {
+  datasets_[1].state->quarantine.Clear();
+
+  EXPECT_THAT(WhyNot("photographs", 0), HasSubstr("does not have this one"));
+}
+
+TEST_F(PictureListTest, ThePageSaysWhichEntriesHaveAPicture) {
+  v1::StatusPage page;
+  AddDatasets(datasets_, page);
+
+  AddPictures(datasets_, page);
+
+  EXPECT_TRUE(page.pictures());
+  EXPECT_THAT(page.quarantine_pictures(), ElementsAre(true, false, true, false, false, false));
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ const Impossible kImpossible[] = {
     {"server.max_connections", "65537", "1 to 65536"},
     {"server.exit_when_idle", "25h", "0ms to 24h"},
     {"server.drain_for", "25h", "0ms to 24h"},
+    {"server.bad_sample_pictures", "true", "false, because server.status_page is not full"},
     {"server.admin_socket", "/run/penstock/admin.sock", "a path outside of /run/penstock/"},
     {"server.admin_socket", "/run/x/../admin/admin.sock", "an absolute path without '..'"},
     {"server.admin_socket", "admin.sock", "an absolute path"},

@@ -1,0 +1,256 @@
+// Pictures of bad samples: which are read, what is said instead, and that nobody waits for storage.
+#include "server/app/operator/bad_sample_pictures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "server/source/images/folder.h"
+#include "tests/support/fakes/fake_dataset.h"
+#include "tests/support/files/temp_folder.h"
+
+namespace penstock::app {
+namespace {
+
+using status::HttpPage;
+using status::HttpVerdict;
+using std::chrono::milliseconds;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kJpeg = "\xff\xd8\xff, as long as it is";
+
+testing::FakeDataset::Bytes ToBytes(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::shared_ptr<const source::Dataset> DatasetWith(testing::FakeDataset::Files files) {
+  return std::make_shared<testing::FakeDataset>(1000, std::move(files));
+}
+
+// The test decides what is found, and when a read returns.
+class BadSamplePicturesTest : public ::testing::Test {
+ protected:
+  ~BadSamplePicturesTest() override { hold_ = false; }
+
+  void Make(BadSamplePictures::Options options = {}) {
+    pictures_.emplace(
+        [this](const status::BadSampleName& name, const BadSamplePictures::Done& done) {
+          ++looks_;
+          if (!runner_answers_) return runner_takes_;
+          done(name.dataset == "flowers" ? found_ : absl::NotFoundError("no such dataset"));
+          return true;
+        },
+        options);
+  }
+  HttpPage Ask(int sample, const std::string& dataset = "flowers") {
+    return pictures_->Answer({.verdict = HttpVerdict::kPage,
+                              .path = status::kBadSamplePath,
+                              .query = absl::StrCat("dataset=", dataset, "&sample=", sample)});
+  }
+  HttpPage Await(int sample, const std::string& dataset = "flowers") {
+    for (;;) {
+      HttpPage page = Ask(sample, dataset);
+      if (!page.is_pending) return page;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  }
+
+  std::atomic<int> looks_ = 0, reads_ = 0;
+  std::atomic<bool> hold_ = false;
+  bool runner_answers_ = true, runner_takes_ = true;
+  absl::StatusOr<BadSamplePictures::Dataset> found_ = DatasetWith([this](uint64_t) {
+    ++reads_;
+    while (hold_) std::this_thread::sleep_for(milliseconds(1));
+    return ToBytes(kJpeg);
+  });
+  std::optional<BadSamplePictures> pictures_;
+};
+
+TEST_F(BadSamplePicturesTest, TheStoredBytesComeAsTheyAre) {
+  Make();
+
+  const HttpPage page = Await(7);
+
+  EXPECT_EQ(page.verdict, HttpVerdict::kPage);
+  EXPECT_EQ(page.content.type, "image/jpeg");
+  EXPECT_EQ(*page.body, kJpeg);
+}
+
+TEST_F(BadSamplePicturesTest, WhatIsNotInTheListIsNotRead) {
+  Make();
+
+  const HttpPage other = Await(7, "animals");
+  EXPECT_EQ(other.verdict, HttpVerdict::kNotFound);
+  EXPECT_EQ(*other.body, "no such dataset\n");
+
+  found_ = absl::NotFoundError("the list of bad samples does not have this one");
+  EXPECT_EQ(Await(7).verdict, HttpVerdict::kNotFound);
+  EXPECT_EQ(reads_, 0);
+}
+
+TEST_F(BadSamplePicturesTest, AQueryThatNamesNoSampleIsNotLookedFor) {
+  Make();
+
+  const HttpPage page = pictures_->Answer({.query = "sample=7"});
+
+  EXPECT_EQ(page.verdict, HttpVerdict::kNotFound);
+  EXPECT_THAT(*page.body, HasSubstr("dataset=NAME&sample=NUMBER"));
+  EXPECT_EQ(looks_, 0);
+}
+
+TEST_F(BadSamplePicturesTest, OfAStorageThatHangsNobodyWaitsLongerThanThePatience) {
+  Make({.patience = milliseconds(100)});
+  hold_ = true;
+
+  EXPECT_TRUE(Ask(7).is_pending);
+  const HttpPage page = Await(7);
+
+  EXPECT_EQ(page.verdict, HttpVerdict::kUnavailable);
+  EXPECT_EQ(*page.body, "the storage has not answered for 100 ms; try again later\n");
+}
+
+TEST_F(BadSamplePicturesTest, AStorageThatHangsLeavesThreadsForOtherDatasets) {
+  Make({.patience = milliseconds(100)});
+  hold_ = true;
+  Await(1), Await(2), Await(3);
+  EXPECT_EQ(reads_, 1);
+
+  found_ = DatasetWith([](uint64_t) { return ToBytes(kJpeg); });
+
+  EXPECT_EQ(Await(4).verdict, HttpVerdict::kPage);
+}
+
+TEST_F(BadSamplePicturesTest, ARunnerThatIsStuckOrEndsIsNamed) {
+  Make({.patience = milliseconds(50)});
+  runner_answers_ = false;
+  EXPECT_EQ(*Await(1).body, "the main loop has not answered for 50 ms; try again later\n");
+
+  runner_takes_ = false;
+  EXPECT_EQ(Await(2).verdict, HttpVerdict::kUnavailable);
+}
+
+TEST_F(BadSamplePicturesTest, WhoeverAsksForTheSameGetsTheSameBytesOfOneRead) {
+  Make();
+  hold_ = true;
+  EXPECT_TRUE(Ask(7).is_pending);
+  EXPECT_TRUE(Ask(7).is_pending);
+  hold_ = false;
+
+  const HttpPage one = Await(7), other = Ask(7);
+
+  EXPECT_EQ(one.body.get(), other.body.get());
+  EXPECT_EQ(reads_, 1);
+}
+
+TEST_F(BadSamplePicturesTest, OnlySoManyAreInMemoryAtOnce) {
+  Make({.kept_for = milliseconds(0), .most_at_once = 2});
+  HttpPage one = Await(1);
+  const HttpPage other = Await(2);
+  std::this_thread::sleep_for(milliseconds(20));
+
+  const HttpPage refused = Await(3);
+  EXPECT_EQ(refused.verdict, HttpVerdict::kUnavailable);
+  EXPECT_THAT(*refused.body, StartsWith("2 pictures are being read or sent"));
+
+  one = {};  // sent
+  EXPECT_EQ(Await(3).verdict, HttpVerdict::kPage);
+}
+
+TEST_F(BadSamplePicturesTest, OnlySoManyAreReadInASecond) {
+  Make({.kept_for = milliseconds(0), .rate = {.per_second = 1, .burst = 2}});
+  Await(1), Await(2);
+
+  EXPECT_THAT(*Await(3).body, StartsWith("too many pictures are asked for"));
+  EXPECT_EQ(reads_, 2);
+}
+
+TEST_F(BadSamplePicturesTest, AtTheEndReadsThatHaveNotBegunAreDropped) {
+  Make({.patience = milliseconds(200)});
+  hold_ = true;
+  Ask(1);
+  while (reads_ == 0) std::this_thread::yield();
+  Ask(2), Ask(3);
+  std::thread storage([this] {
+    std::this_thread::sleep_for(milliseconds(20));
+    hold_ = false;
+  });
+
+  pictures_.reset();
+
+  EXPECT_EQ(reads_, 1);
+  storage.join();
+}
+
+TEST_F(BadSamplePicturesTest, AReadThatFailsIsSaid) {
+  found_ = DatasetWith([](uint64_t) { return absl::UnavailableError("reading '/a': EIO"); });
+  Make();
+
+  const HttpPage page = Await(7);
+
+  EXPECT_EQ(page.verdict, HttpVerdict::kUnavailable);
+  EXPECT_EQ(*page.body, "cannot be read: reading '/a': EIO\n");
+}
+
+// What is at the place of a file that was indexed.
+class StoredSampleTest : public ::testing::Test {
+ protected:
+  StoredSampleTest() {
+    folder_.Write("photographs/a/0.jpg", kJpeg);
+    folder_.Write("photographs/a/1.jpg", "");
+    std::filesystem::create_directories(folder_.At("photographs/b"));
+    ::mkfifo(folder_.At("photographs/b/2.jpg").c_str(), 0600);
+    std::ofstream(folder_.At("photographs/b/3.jpg")) << kJpeg;
+    std::filesystem::resize_file(folder_.At("photographs/b/3.jpg"), status::kMostPictureBytes + 1);
+    auto opened =
+        source::OpenFolder({.path = folder_.At("photographs"), .roots = {}, .state_dir = ""});
+    dataset_ = std::move(opened.value().dataset);
+  }
+  absl::Status WhyNot(uint64_t sample) { return ReadStoredSample(*dataset_, sample).status(); }
+
+  testing::TempFolder folder_;
+  std::unique_ptr<source::Dataset> dataset_;
+};
+
+TEST_F(StoredSampleTest, AFileIsReadWhole) { EXPECT_EQ(*ReadStoredSample(*dataset_, 0), kJpeg); }
+
+TEST_F(StoredSampleTest, WhatIsEmptyAFifoOrTooLargeIsNotRead) {
+  EXPECT_EQ(WhyNot(1).message(), "there are no bytes to show: empty");
+  EXPECT_EQ(WhyNot(2).message(), "there are no bytes to show: not an image");
+  EXPECT_EQ(WhyNot(3).message(), "larger than 8 MiB: it has 8388609 bytes");
+}
+
+TEST_F(StoredSampleTest, AFileThatChangedIsNotShownForTheOneThatWasBad) {
+  folder_.Write("photographs/a/0.jpg", "\xff\xd8\xff and something else");
+
+  const absl::Status why = WhyNot(0);
+
+  EXPECT_TRUE(absl::IsNotFound(why));
+  EXPECT_THAT(std::string(why.message()),
+              AllOf(HasSubstr("0.jpg' changed since it was indexed"), HasSubstr("its size was")));
+}
+
+TEST_F(StoredSampleTest, AFifoInTheFilesPlaceHoldsUpNobody) {
+  std::filesystem::remove(folder_.At("photographs/a/0.jpg"));
+  ASSERT_EQ(::mkfifo(folder_.At("photographs/a/0.jpg").c_str(), 0600), 0);
+
+  EXPECT_THAT(std::string(WhyNot(0).message()), HasSubstr("it was a regular file and is not"));
+}
+
+TEST_F(StoredSampleTest, ALinkInTheFilesPlaceLeadsNowhereElse) {
+  std::filesystem::remove(folder_.At("photographs/a/0.jpg"));
+  folder_.Write("elsewhere.jpg", kJpeg);
+  folder_.Link("photographs/a/0.jpg", folder_.At("elsewhere.jpg"));
+
+  EXPECT_THAT(std::string(WhyNot(0).message()), StartsWith("cannot be read: "));
+}
+
+}  // namespace
+}  // namespace penstock::app
