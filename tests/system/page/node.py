@@ -20,7 +20,9 @@ def free_port():
 class Node:
     """Stops everything when the `with` block ends."""
 
-    def __init__(self, programs, photographs=120, detail="full", config="workers: {count: 1}", preload=None):
+    def __init__(self, programs, photographs=120, detail="full", config="workers: {count: 1}", preload=None,
+                 pictures=False, change=None):
+        """`change(folder)` is called once the photographs are there."""
         self.programs = pathlib.Path(programs)
         self.stack = contextlib.ExitStack()
         self.folder = pathlib.Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="penstock-page-")))
@@ -34,10 +36,12 @@ class Node:
         try:
             subprocess.run([self.programs / "penstock-make-photographs", self.photographs, "--images", str(photographs)],
                            check=True, stdout=subprocess.DEVNULL)
+            if change:
+                change(self.photographs)
             self.file = self.folder / "penstock.yaml"
             self.file.write_text(f"""
 server: {{socket: {self.address}, group: '', state_dir: '', metrics_address: '127.0.0.1:{self.port}',
-         status_page: {detail}, drain_for: 60s}}
+         status_page: {detail}, bad_sample_pictures: {str(pictures).lower()}, drain_for: 60s}}
 pool: {{max: 256MiB}}
 limits: {{max_quarantined: 50%}}
 {config}
