@@ -73,9 +73,10 @@ void HttpServer::Run() {
     const timespec wait = ToTimespec(Wait(now, accepting));
     if (::ppoll(polled.data(), polled.size(), &wait, nullptr) < 0) continue;
 
+    const bool asks_again = AsksAgain(clock_.Now());
     auto found = polled.begin() + 2;
     for (HttpConnection& connection : connections_)
-      if ((found++)->revents != 0 || IsPending(connection)) Serve(connection);
+      if ((found++)->revents != 0 || (asks_again && IsPending(connection))) Serve(connection);
     Forget(clock_.Now());
     while (accepting && !stopping_ && AcceptOne()) continue;
   }
@@ -87,9 +88,16 @@ base::Duration HttpServer::Wait(base::TimePoint now, bool accepting) {
   if (!accepting) wait = std::max(accepts_.Wait(now), pause_until_ - now);
   for (const HttpConnection& connection : connections_) {
     wait = std::min(wait, connection.deadline() - now);
-    if (IsPending(connection)) wait = std::min<base::Duration>(wait, kAskedAgainAfter);
+    if (IsPending(connection)) wait = std::min(wait, ask_again_at_ - now);
   }
   return wait;
+}
+
+// Whether pending pages are asked for; not more often during a flood.
+bool HttpServer::AsksAgain(base::TimePoint now) {
+  if (now < ask_again_at_) return false;
+  ask_again_at_ = now + kAskedAgainAfter;
+  return true;
 }
 
 // Accepts one connection if one is waiting and the limit allows it; returns whether it did.

@@ -50,6 +50,7 @@ class HttpServer {
   HttpServer(posix::Fd listener, Routes routes, Options options, posix::Fd stop);
   void Run();
   base::Duration Wait(base::TimePoint now, bool accepting);
+  bool AsksAgain(base::TimePoint now);
   bool AcceptOne();
   void EvictOldest();
   void Serve(HttpConnection& connection);
@@ -63,6 +64,7 @@ class HttpServer {
   const base::SteadyClock clock_;
   base::TokenBucket accepts_;              // connections
   base::TimePoint pause_until_{};          // out of descriptors until then
+  base::TimePoint ask_again_at_{};         // pending pages
   std::list<HttpConnection> connections_;  // oldest first
   std::atomic<bool> stopping_ = false;
   std::atomic<uint64_t> answered_ = 0, refused_ = 0, dropped_ = 0;

@@ -1,5 +1,6 @@
 """Pictures of bad samples, of a real daemon and in a headless Chromium:
 pictures_test.py [-v] [TEST] PROGRAMS HANGING_READS."""
+import concurrent.futures
 import os
 import pathlib
 import sys
@@ -104,10 +105,8 @@ class DaemonTest(Pictures):
         files[3].unlink()
         files[3].symlink_to(secret)
 
-        begun = time.monotonic()
         changed, fifo, device, link = (self.words(there, entry) for entry in entries)
 
-        self.assertLess(time.monotonic() - begun, 3)
         self.assertIn("changed since it was indexed", changed[1])
         self.assertIn("it was a regular file and is not any more", fifo[1])
         for code, words in (device, link):
@@ -122,12 +121,15 @@ class DaemonTest(Pictures):
         self.addCleanup(lambda: away.unlink(missing_ok=True))
 
         begun = time.monotonic()
-        code, words = self.words(there, entry)
+        with concurrent.futures.ThreadPoolExecutor() as threads:
+            waits = threads.submit(self.words, there, entry)
+            while not pathlib.Path(f"{there.photographs}.hung").exists():
+                time.sleep(0.01)
+            there.get("/metrics")
+            self.assertFalse(waits.done(), "the metrics waited for the picture")
+            code, words = waits.result()
         self.assertEqual((code, words), (503, "the storage has not answered for 3000 ms; try again later\n"))
-        self.assertLess(time.monotonic() - begun, 4.5)
-        begun = time.monotonic()
-        there.get("/metrics")
-        self.assertLess(time.monotonic() - begun, 1)
+        self.assertLess(time.monotonic() - begun, PATIENCE)
         self.assertFalse(pathlib.Path(f"{there.photographs}.runner").exists(), "the runner's thread read a file")
 
         away.unlink()

@@ -3,16 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <thread>
 
-#include "server/source/images/folder.h"
 #include "tests/support/fakes/fake_dataset.h"
-#include "tests/support/files/temp_folder.h"
 
 namespace penstock::app {
 namespace {
@@ -20,7 +16,6 @@ namespace {
 using status::HttpPage;
 using status::HttpVerdict;
 using std::chrono::milliseconds;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -197,59 +192,6 @@ TEST_F(BadSamplePicturesTest, AReadThatFailsIsSaid) {
 
   EXPECT_EQ(page.verdict, HttpVerdict::kUnavailable);
   EXPECT_EQ(*page.body, "cannot be read: reading '/a': EIO\n");
-}
-
-// What is at the place of a file that was indexed.
-class StoredSampleTest : public ::testing::Test {
- protected:
-  StoredSampleTest() {
-    folder_.Write("photographs/a/0.jpg", kJpeg);
-    folder_.Write("photographs/a/1.jpg", "");
-    std::filesystem::create_directories(folder_.At("photographs/b"));
-    ::mkfifo(folder_.At("photographs/b/2.jpg").c_str(), 0600);
-    std::ofstream(folder_.At("photographs/b/3.jpg")) << kJpeg;
-    std::filesystem::resize_file(folder_.At("photographs/b/3.jpg"), status::kMostPictureBytes + 1);
-    auto opened =
-        source::OpenFolder({.path = folder_.At("photographs"), .roots = {}, .state_dir = ""});
-    dataset_ = std::move(opened.value().dataset);
-  }
-  absl::Status WhyNot(uint64_t sample) { return ReadStoredSample(*dataset_, sample).status(); }
-
-  testing::TempFolder folder_;
-  std::unique_ptr<source::Dataset> dataset_;
-};
-
-TEST_F(StoredSampleTest, AFileIsReadWhole) { EXPECT_EQ(*ReadStoredSample(*dataset_, 0), kJpeg); }
-
-TEST_F(StoredSampleTest, WhatIsEmptyAFifoOrTooLargeIsNotRead) {
-  EXPECT_EQ(WhyNot(1).message(), "there are no bytes to show: empty");
-  EXPECT_EQ(WhyNot(2).message(), "there are no bytes to show: not an image");
-  EXPECT_EQ(WhyNot(3).message(), "larger than 8 MiB: it has 8388609 bytes");
-}
-
-TEST_F(StoredSampleTest, AFileThatChangedIsNotShownForTheOneThatWasBad) {
-  folder_.Write("photographs/a/0.jpg", "\xff\xd8\xff and something else");
-
-  const absl::Status why = WhyNot(0);
-
-  EXPECT_TRUE(absl::IsNotFound(why));
-  EXPECT_THAT(std::string(why.message()),
-              AllOf(HasSubstr("0.jpg' changed since it was indexed"), HasSubstr("its size was")));
-}
-
-TEST_F(StoredSampleTest, AFifoInTheFilesPlaceHoldsUpNobody) {
-  std::filesystem::remove(folder_.At("photographs/a/0.jpg"));
-  ASSERT_EQ(::mkfifo(folder_.At("photographs/a/0.jpg").c_str(), 0600), 0);
-
-  EXPECT_THAT(std::string(WhyNot(0).message()), HasSubstr("it was a regular file and is not"));
-}
-
-TEST_F(StoredSampleTest, ALinkInTheFilesPlaceLeadsNowhereElse) {
-  std::filesystem::remove(folder_.At("photographs/a/0.jpg"));
-  folder_.Write("elsewhere.jpg", kJpeg);
-  folder_.Link("photographs/a/0.jpg", folder_.At("elsewhere.jpg"));
-
-  EXPECT_THAT(std::string(WhyNot(0).message()), StartsWith("cannot be read: "));
 }
 
 }  // namespace
