@@ -75,7 +75,7 @@ HttpPage MakePicture(std::shared_ptr<const std::string> bytes) {
   const absl::string_view type = FindPictureType(*bytes);
   if (type.empty())
     return MakeRefusal(absl::NotFoundError(
-        "not an image that browsers show: it begins as none of JPEG, PNG, GIF, WebP and BMP"));
+        "not an image that browsers show, which are JPEG, PNG, GIF, WebP and BMP"));
   return {.body = std::move(bytes),
           .content = {.type = std::string(type), .headers = kPictureHeaders}};
 }
