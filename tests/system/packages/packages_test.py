@@ -236,7 +236,7 @@ class PackagesTest(unittest.TestCase):
         self.assertGreater(time.monotonic() - begun, 4, "the trainer was to be in the middle of its epoch")
         self.assertEqual(self.show("Result"), "success")
         self.assert_a_whole_epoch(trainer)
-        self.says("sh", "-c", f"rm -r {drop_in} && cp /mnt/edited {CONFIG} && systemctl daemon-reload && "
+        self.says("sh", "-c", f"rm {drop_in}/stop.conf && cp /mnt/edited {CONFIG} && systemctl daemon-reload && "
                               "systemctl start penstockd")
 
     def test_7_a_crash_can_be_read_with_the_symbols(self):
