@@ -17,13 +17,14 @@ namespace penstock::gpu_decode::device {
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = 8;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
-// As many blocks of a multiprocessor as fit without spilled registers. Few taps need fewer
-// registers, and more blocks hide more of the time that loads take.
-constexpr uint32_t kBlocksOfManyTaps = 5;
+// As many blocks of a multiprocessor as fit, by their shared memory and without spilled registers.
+// Few taps need fewer registers, and more blocks hide more of the time that loads take.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
-constexpr uint32_t kBlocksOfFewTaps = 6;  // these have room for 1,536 threads
+constexpr uint32_t kBlocksOfManyTaps = 3, kBlocksOfFewTaps = 3;  // 100 KiB of shared memory
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 800
+constexpr uint32_t kBlocksOfManyTaps = 5, kBlocksOfFewTaps = 6;  // 164 KiB
 #else
-constexpr uint32_t kBlocksOfFewTaps = 8;
+constexpr uint32_t kBlocksOfManyTaps = 5, kBlocksOfFewTaps = 8;  // 228 KiB
 #endif
 constexpr int kHalf = 1 << 21;                    // weights have 22 bits behind the point
 constexpr uint32_t kMostKnownTaps = 8;  // for which there is code of its own

@@ -185,7 +185,7 @@ void GrpcServer::Take(posix::ForeignFd connection, const posix::Credentials& pee
 
 // gRPC refuses these messages before it knows their method.
 void GrpcServer::NoteTooLarge(const Origin& origin, uint32_t bytes) {
-  audit_.Refuse({.pid = origin.pid, .uid = origin.user}, "unknown", {"bytes", bytes},
+  audit_.Refuse({.pid = origin.pid, .uid = origin.user}, "message", {"bytes", bytes},
                 absl::ResourceExhaustedError(absl::StrCat(
                     "a message of ", bytes, " bytes; the limit is ", options_.max_message_bytes)));
 }

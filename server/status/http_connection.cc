@@ -51,6 +51,8 @@ void HttpConnection::Answer(HttpPage page, base::TimePoint now) {
   if (request_.head_only) body_ = std::make_shared<const std::string>();
   received_ = {};
   state_ = State::kWriting;
+  deadline_ = now + limits_.send_within +
+              std::chrono::seconds(body_->size() / limits_.sent_bytes_per_second);
   Proceed(now);
 }
 

@@ -32,6 +32,9 @@ class HttpConnection {
     size_t request_bytes = 4096;
     base::Duration request_within = std::chrono::seconds(2);
     base::Duration answer_within = std::chrono::seconds(5);
+    // To send the answer; large ones have more time.
+    base::Duration send_within = std::chrono::seconds(5);
+    uint64_t sent_bytes_per_second = 256 << 10;
     base::Duration leave_within = std::chrono::milliseconds(500);
   };
 

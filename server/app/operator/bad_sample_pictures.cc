@@ -49,41 +49,32 @@ absl::StatusOr<std::string> ReadStoredSample(const source::Dataset& dataset, uin
 struct BadSamplePictures::Picture {
   BadSampleName name;
   base::TimePoint begun{};
-  std::string bytes = {};  // written once, before `read` is set
-  // Used by the thread that asks.
-  bool is_started = false, is_answered = false;
+  bool is_started = false;  // used by the thread that asks
+  std::string bytes = {};   // written once, before `read` is set
 
   base::Mutex mutex = {};
+  // Until the read begins.
   std::optional<absl::StatusOr<Dataset>> found PENSTOCK_GUARDED_BY(mutex) = {};
   std::optional<absl::Status> read PENSTOCK_GUARDED_BY(mutex) = {};
-  base::TimePoint known_at PENSTOCK_GUARDED_BY(mutex) = base::TimePoint::max();
 
   void SetFound(absl::StatusOr<Dataset> dataset) {
     const base::MutexLock lock(mutex);
-    if (!dataset.ok()) known_at = base::Now();
     found = std::move(dataset);
-  }
-  void SetRead(const absl::Status& status) {
-    const base::MutexLock lock(mutex);
-    read = status;
-    known_at = base::Now();
   }
   void Read(const source::Dataset& dataset) {
     absl::StatusOr<std::string> stored = ReadStoredSample(dataset, name.sample);
     if (stored.ok()) bytes = *std::move(stored);
-    SetRead(stored.status());
-  }
-  // Whoever has begun to wait for it gets it.
-  bool IsOver(base::TimePoint now, const Options& options) {
     const base::MutexLock lock(mutex);
-    const base::TimePoint silent_at = begun + options.patience;
-    const base::TimePoint over_at = is_answered ? std::min(known_at, silent_at) : silent_at;
-    return now - over_at > options.kept_for;
+    read = stored.status();
   }
 };
 
 BadSamplePictures::BadSamplePictures(Find find, const Options& options)
-    : find_(std::move(find)), options_(options), rate_(options.rate), desks_(options.desks) {}
+    : find_(std::move(find)),
+      options_(options),
+      looks_(options.looks),
+      reads_(options.reads),
+      desks_(options.desks) {}
 
 // Reads that have not begun find that nobody waits for them.
 BadSamplePictures::~BadSamplePictures() {
@@ -102,22 +93,26 @@ HttpPage BadSamplePictures::Answer(const status::HttpRequest& request) {
     const absl::Status begun = Begin(*name, now);
     if (!begun.ok()) return MakeRefusal(begun);
   }
-  const SharedPicture picture = pictures_.at(*name);
-  HttpPage page = Proceed(picture, now);
-  picture->is_answered = !page.is_pending;
+  HttpPage page = Proceed(pictures_.at(*name), now);
+  if (!page.is_pending) pictures_.erase(*name);  // whoever sends it keeps its bytes
   return page;
 }
 
+// Those whose askers have gone, too: each asks until the patience ends, unless it is cut off.
 void BadSamplePictures::Forget(base::TimePoint now) {
-  std::erase_if(pictures_, [&](const auto& each) { return each.second->IsOver(now, options_); });
+  constexpr base::Duration kAskedAgainWithin = std::chrono::seconds(1);
+  std::erase_if(pictures_, [&](const auto& each) {
+    return now - each.second->begun > options_.patience + kAskedAgainWithin;
+  });
   std::erase_if(alive_, [](const auto& each) { return each.expired(); });
+  std::erase_if(reading_, [](const auto& each) { return each.second.expired(); });
 }
 
 absl::Status BadSamplePictures::MayBegin(base::TimePoint now) {
   if (alive_.size() >= options_.most_at_once)
     return absl::ResourceExhaustedError(absl::StrCat(
         alive_.size(), " pictures are being read or sent, as many as may be; try again later"));
-  if (!rate_.TryTake(now))
+  if (!looks_.TryTake(now))
     return absl::ResourceExhaustedError("too many pictures are asked for; try again in a second");
   return absl::OkStatus();
 }
@@ -136,7 +131,6 @@ absl::Status BadSamplePictures::Begin(const BadSampleName& name, base::TimePoint
 }
 
 HttpPage BadSamplePictures::Proceed(const SharedPicture& picture, base::TimePoint now) {
-  const bool is_silent = now - picture->begun >= options_.patience;
   std::optional<absl::StatusOr<Dataset>> found;
   std::optional<absl::Status> read;
   {
@@ -148,23 +142,39 @@ HttpPage BadSamplePictures::Proceed(const SharedPicture& picture, base::TimePoin
     return status::MakePicture(std::shared_ptr<const std::string>(picture, &picture->bytes));
   if (read) return MakeRefusal(*read);
   if (found && !found->ok()) return MakeRefusal(found->status());
-  if (is_silent)
-    return MakeRefusal(SilenceFor(options_.patience, found ? "the storage" : "the main loop"));
-  if (found && !picture->is_started) {
-    const absl::Status started = StartReading(picture, **found);
+  if (now - picture->begun >= options_.patience) {
+    const bool is_found = found || picture->is_started;
+    return MakeRefusal(SilenceFor(options_.patience, is_found ? "the storage" : "the main loop"));
+  }
+  if (found && !IsReading(***found)) {
+    const absl::Status started = StartReading(picture, **std::move(found), now);
     if (!started.ok()) return MakeRefusal(started);
-    picture->is_started = true;
   }
   return {.is_pending = true};
 }
 
-// At the dataset's own desk, so that a dataset whose storage hangs leaves threads for others.
-absl::Status BadSamplePictures::StartReading(const SharedPicture& picture, Dataset dataset) {
+bool BadSamplePictures::IsReading(const source::Dataset& dataset) const {
+  const auto found = reading_.find(&dataset);
+  return found != reading_.end() && !found->second.expired();
+}
+
+// At the dataset's own desk, so that one whose storage hangs leaves threads for others.
+absl::Status BadSamplePictures::StartReading(const SharedPicture& picture, Dataset dataset,
+                                             base::TimePoint now) {
+  if (!reads_.TryTake(now))
+    return absl::ResourceExhaustedError("too many pictures are asked for; try again in a second");
+  {
+    const base::MutexLock lock(picture->mutex);
+    picture->found.reset();
+  }
+  picture->is_started = true;
+  const auto token = std::make_shared<const char>();
+  reading_[dataset.get()] = token;
   const std::string desk = absl::StrFormat("%p", dataset.get());
-  return desks_.Do(desk, 0,
-                   [waiting = std::weak_ptr<Picture>(picture), dataset = std::move(dataset)] {
-                     if (const SharedPicture wanted = waiting.lock()) wanted->Read(*dataset);
-                   });
+  return desks_.Do(
+      desk, 0, [waiting = std::weak_ptr<Picture>(picture), dataset = std::move(dataset), token] {
+        if (const SharedPicture wanted = waiting.lock()) wanted->Read(*dataset);
+      });
 }
 
 }  // namespace penstock::app

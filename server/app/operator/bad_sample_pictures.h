@@ -1,6 +1,6 @@
 // Reads the stored bytes of bad samples for the page of the metrics port. Any storage may hang:
 // then the asker gets the reason after `patience`, and the read keeps one of a few threads of its
-// own until its storage answers.
+// own until its storage answers. A dataset has one read at a time.
 //
 // **Ownership**: owned by the daemon. **Thread safety**: one thread, the port's, calls Answer,
 // which never waits. The destructor waits for reads in progress.
@@ -35,9 +35,9 @@ class BadSamplePictures {
   using Find = std::function<bool(const status::BadSampleName&, Done done)>;
   struct Options {
     base::Duration patience = std::chrono::seconds(3);
-    base::Duration kept_for = std::chrono::seconds(1);  // for others who wait for the same
-    size_t most_at_once = 8;                            // read, kept or being sent
-    base::TokenBucket::Options rate = {.per_second = 4, .burst = 8};
+    size_t most_at_once = 4;  // looked for, read or being sent
+    base::TokenBucket::Options looks = {.per_second = 32, .burst = 32};
+    base::TokenBucket::Options reads = {.per_second = 4, .burst = 8};
     Desks::Options desks = {.most_threads = 4,
                             .most_of_a_user = 4,
                             .most_waiting = 16,
@@ -59,17 +59,20 @@ class BadSamplePictures {
   absl::Status Begin(const status::BadSampleName& name, base::TimePoint now);
   absl::Status MayBegin(base::TimePoint now);
   status::HttpPage Proceed(const SharedPicture& picture, base::TimePoint now);
-  absl::Status StartReading(const SharedPicture& picture, Dataset dataset);
+  absl::Status StartReading(const SharedPicture& picture, Dataset dataset, base::TimePoint now);
+  bool IsReading(const source::Dataset& dataset) const;
   void Forget(base::TimePoint now);
 
   const Find find_;
   const Options options_;
   const base::SteadyClock clock_;
-  base::TokenBucket rate_;
+  base::TokenBucket looks_, reads_;
   // Those that somebody waits for; shared with the looks and reads in progress.
   std::map<status::BadSampleName, SharedPicture> pictures_;
   std::vector<std::weak_ptr<const Picture>> alive_;  // those and the ones that are being sent
-  Desks desks_;                                      // declared last, because its jobs use pictures
+  // Each dataset's read in progress; the read holds the pointer, and its dataset.
+  std::map<const source::Dataset*, std::weak_ptr<const void>> reading_;
+  Desks desks_;  // declared last, because its jobs use pictures
 };
 
 }  // namespace penstock::app

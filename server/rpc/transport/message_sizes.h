@@ -1,6 +1,7 @@
 // Follows the messages in a call's data: each begins with a byte of flags and its length in four
-// bytes. Tells of messages that gRPC will refuse because they are too large. It refuses them before
-// our services see the call, so that nothing else could count them.
+// bytes. Tells of messages whose announced length is more than gRPC takes. It refuses them before
+// our services see the call, so that nothing else could count them. (What unpacks to more than gRPC
+// takes is refused, too, and not told of; our clients send nothing packed.)
 //
 // Pure. **Thread safety**: one thread. Input from clients is untrusted.
 #pragma once

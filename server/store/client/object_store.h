@@ -50,7 +50,7 @@ class ObjectStore {
   std::string EndpointOf(const Address& address) const;
 
   // How long an answer is waited for. kShort: a reader in a feed asks again; kLong: nobody does;
-  // kBrief: an older answer would do, so few tries are made, and none after ten seconds.
+  // kBrief: an older answer would do, so few tries are made, for about ten seconds.
   enum class Tries { kShort, kLong, kBrief };
 
   // Asks by HEAD; if that is refused, by a request for one byte, because only its answer says why,

@@ -145,7 +145,7 @@ TEST_F(ServerTest, AMessageThatIsTooLargeForGrpcIsCountedAndItsConnectionServesO
             grpc::StatusCode::RESOURCE_EXHAUSTED);
 
   EXPECT_THAT(server_->audited().refused,
-              ::testing::ElementsAre(std::pair(std::pair("unknown", "limit"), 1)));
+              ::testing::ElementsAre(std::pair(std::pair("message", "limit"), 1)));
   request.clear_dataset();
   EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &response).ok());
 }

@@ -134,9 +134,21 @@ TEST_F(HttpConnectionTest, WhoDoesNotReadIsGivenUp) {
   Say("GET /metrics HTTP/1.1\r\n\r\n");
   Answer(std::string(3 << 20, 'p'));
 
-  clock_.Advance(seconds(5));
+  clock_.Advance(seconds(5 + 12) - std::chrono::milliseconds(1));  // 256 KiB a second
+  EXPECT_FALSE(connection_->Expire(clock_.Now()));
+  clock_.Advance(std::chrono::milliseconds(1));
 
   EXPECT_TRUE(connection_->Expire(clock_.Now()));
+}
+
+TEST_F(HttpConnectionTest, WhatIsAnsweredLateHasAsMuchTimeToBeSent) {
+  Say("GET /bad-sample HTTP/1.1\r\n\r\n");
+  clock_.Advance(std::chrono::milliseconds(4900));
+  Answer(std::string(3 << 20, 'p'));
+
+  clock_.Advance(std::chrono::seconds(16));
+
+  EXPECT_FALSE(connection_->Expire(clock_.Now()));
 }
 
 TEST_F(HttpConnectionTest, ToHeadTheHeadAloneIsAnswered) {
