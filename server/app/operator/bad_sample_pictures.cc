@@ -63,9 +63,10 @@ struct BadSamplePictures::Picture {
   }
   void Read(const source::Dataset& dataset) {
     absl::StatusOr<std::string> stored = ReadStoredSample(dataset, name.sample);
+    const absl::Status how = stored.status();
     if (stored.ok()) bytes = *std::move(stored);
     const base::MutexLock lock(mutex);
-    read = stored.status();
+    read = how;
   }
 };
 
