@@ -108,6 +108,14 @@ class UnreadNoticer final : public ServerInterceptorFactoryInterface {
   Gate& gate_;
 };
 
+// gRPC unpacks all of a message before it compares its size with the limit: a request of 1 MiB
+// would take 1 GiB. So packed messages are refused by their headers, and never unpacked.
+void TakeNothingPacked(grpc::ServerBuilder& builder) {
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+}
+
 class GrpcHalf final : public Half {
  public:
   GrpcHalf(Controller& controller, Gate& gate, const ServerOptions& options)
@@ -159,6 +167,7 @@ absl::Status GrpcHalf::Begin(grpc::ServerBuilder& builder,
                              const std::shared_ptr<grpc::ServerCredentials>& credentials) {
   builder.RegisterService(admin_service_.get());
   builder.SetMaxReceiveMessageSize(options_.max_message_bytes);
+  TakeNothingPacked(builder);
   std::vector<std::unique_ptr<ServerInterceptorFactoryInterface>> noticers;
   noticers.push_back(std::make_unique<UnreadNoticer>(gate_));
   builder.experimental().SetInterceptorCreators(std::move(noticers));

@@ -80,7 +80,7 @@ class GrpcServer final : public Server {
                                                  const Acceptor::Limits& limits);
   void Take(posix::ForeignFd connection, const posix::Credentials& peer,
             std::shared_ptr<const void> place, Entrance entrance);
-  void NoteTooLarge(const Origin& origin, uint32_t bytes);
+  void NoteUntaken(const Origin& origin, const UntakenMessage& message);
 
   const ServerOptions options_;
   Controller& controller_;
@@ -115,10 +115,11 @@ absl::Status GrpcServer::BeginHere(Listeners listeners) {
   PENSTOCK_ASSIGN_OR_RETURN(trainers_, Half::Start(controller_, gate_, options_));
   PENSTOCK_ASSIGN_OR_RETURN(operators_, Half::Start(controller_, gate_, options_));
   PENSTOCK_ASSIGN_OR_RETURN(
-      relay_, Relay::Start({.message_bytes = static_cast<uint32_t>(options_.max_message_bytes),
-                            .on_too_large = [this](const Origin& origin, uint32_t bytes) {
-                              NoteTooLarge(origin, bytes);
-                            }}));
+      relay_,
+      Relay::Start({.message_bytes = static_cast<uint32_t>(options_.max_message_bytes),
+                    .on_untaken = [this](const Origin& origin, const UntakenMessage& message) {
+                      NoteUntaken(origin, message);
+                    }}));
   PENSTOCK_RETURN_IF_ERROR(OpenPort(std::move(listeners.operators_port)));
   const Entrance entrance = listeners.operators.valid() ? Entrance::kTrainers : Entrance::kBoth;
   Acceptor::Limits limits = ToLimits(options_.max_connections);
@@ -184,10 +185,14 @@ void GrpcServer::Take(posix::ForeignFd connection, const posix::Credentials& pee
 }
 
 // gRPC refuses these messages before it knows their method.
-void GrpcServer::NoteTooLarge(const Origin& origin, uint32_t bytes) {
-  audit_.Refuse({.pid = origin.pid, .uid = origin.user}, "message", {"bytes", bytes},
-                absl::ResourceExhaustedError(absl::StrCat(
-                    "a message of ", bytes, " bytes; the limit is ", options_.max_message_bytes)));
+void GrpcServer::NoteUntaken(const Origin& origin, const UntakenMessage& message) {
+  const absl::Status why =
+      message.is_packed
+          ? absl::InvalidArgumentError("a packed message; this daemon takes them as they are")
+          : absl::ResourceExhaustedError(absl::StrCat("a message of ", message.bytes,
+                                                      " bytes; the limit is ",
+                                                      options_.max_message_bytes));
+  audit_.Refuse({.pid = origin.pid, .uid = origin.user}, "message", {"bytes", message.bytes}, why);
 }
 
 // Connections above the limit are refused before any request is read.

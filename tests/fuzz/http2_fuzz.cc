@@ -17,7 +17,7 @@ namespace {
 struct Passed {
   size_t bytes = 0;
   bool refused = false;
-  std::vector<uint32_t> too_large = {};
+  std::vector<rpc::UntakenMessage> untaken = {};
 };
 
 Passed PassInPieces(std::span<const std::byte> bytes, size_t piece) {
@@ -39,8 +39,7 @@ Passed PassInPieces(std::span<const std::byte> bytes, size_t piece) {
     PENSTOCK_CHECK(verdict->wait > base::Duration::zero() || traffic.unanswered() >= 16 ||
                    held.size() - verdict->pass < rpc::kPrefaceBytes);
     passed.bytes += verdict->pass;
-    passed.too_large.insert(passed.too_large.end(), verdict->too_large.begin(),
-                            verdict->too_large.end());
+    passed.untaken.insert(passed.untaken.end(), verdict->untaken.begin(), verdict->untaken.end());
   }
   PENSTOCK_CHECK(traffic.open_calls() <= rpc::TrafficLimits().open_calls);
   traffic.FromServer(bytes);
@@ -59,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Passed parts = PassInPieces(bytes, piece);
     PENSTOCK_CHECK(parts.refused == whole.refused);
     PENSTOCK_CHECK(parts.bytes == whole.bytes || whole.refused);
-    PENSTOCK_CHECK(parts.too_large == whole.too_large || whole.refused);
+    PENSTOCK_CHECK(parts.untaken == whole.untaken || whole.refused);
   }
   return 0;
 }

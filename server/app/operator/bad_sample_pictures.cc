@@ -21,10 +21,11 @@ absl::Status SilenceFor(base::Duration patience, absl::string_view who) {
                    " ms; try again later"));
 }
 
-// A change is permanent until the dataset is opened again.
+// Unavailable is what may pass. A change is permanent until the dataset is opened again.
 absl::Status WhyNotRead(const absl::Status& why) {
   if (absl::IsDataLoss(why)) return absl::NotFoundError(why.message());
-  return absl::UnavailableError(absl::StrCat("cannot be read: ", why.message()));
+  const std::string words = absl::StrCat("cannot be read: ", why.message());
+  return absl::IsUnavailable(why) ? absl::UnavailableError(words) : absl::NotFoundError(words);
 }
 
 }  // namespace

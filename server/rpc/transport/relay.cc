@@ -180,14 +180,14 @@ void Relay::Move(uint64_t id, bool hung_up) {
   const auto found = connections_.find(id);
   if (found == connections_.end()) return;  // it ended in this round
   const absl::Status moved = found->second.relayed->Move(base::Now(), hung_up);
-  SayTooLarge(found->second);
+  SayUntaken(found->second);
   if (!moved.ok()) return End(id, moved);
   Settle(id, found->second);
 }
 
-void Relay::SayTooLarge(Connection& connection) {
-  for (const uint32_t bytes : connection.relayed->TakeTooLarge())
-    if (options_.on_too_large) options_.on_too_large(connection.origin, bytes);
+void Relay::SayUntaken(Connection& connection) {
+  for (const UntakenMessage& message : connection.relayed->TakeUntaken())
+    if (options_.on_untaken) options_.on_untaken(connection.origin, message);
 }
 
 // Updates what the connection waits for.

@@ -34,8 +34,8 @@ class Relay {
  public:
   struct Options {
     uint32_t message_bytes = 1 << 20;  // limit of gRPC for a message
-    // Called for each message that gRPC will refuse because of it, by the relay's thread.
-    std::function<void(const Origin&, uint32_t bytes)> on_too_large = {};
+    // Called for each message that gRPC will not take, by the relay's thread.
+    std::function<void(const Origin&, const UntakenMessage&)> on_untaken = {};
   };
   static absl::StatusOr<std::unique_ptr<Relay>> Start(Options options);
   ~Relay();  // ends the thread and all connections
@@ -81,7 +81,7 @@ class Relay {
   int WaitMs() const;
   void MoveThoseDue();
   void Move(uint64_t id, bool hung_up);
-  void SayTooLarge(Connection& connection);
+  void SayUntaken(Connection& connection);
   void Settle(uint64_t id, Connection& connection);
   void End(uint64_t id, const absl::Status& why);
   void SayCutOff(const Origin& origin, const absl::Status& why);

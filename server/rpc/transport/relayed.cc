@@ -114,7 +114,7 @@ absl::Status Relayed::MoveUp(base::TimePoint now) {
   if (passed_ > 0) return absl::OkStatus();
   PENSTOCK_ASSIGN_OR_RETURN(const Traffic::Allowed allowed, Judge(now));
   passed_ = allowed.pass;
-  too_large_.insert(too_large_.end(), allowed.too_large.begin(), allowed.too_large.end());
+  untaken_.insert(untaken_.end(), allowed.untaken.begin(), allowed.untaken.end());
   if (allowed.wait > base::Duration::zero()) again_ = now + allowed.wait;
   PENSTOCK_RETURN_IF_ERROR(WriteGrpc());
   if (client_ended_ && passed_ == 0 && !again_ && !end_sent_) {

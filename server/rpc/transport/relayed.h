@@ -34,8 +34,8 @@ class Relayed {
   // is over: Cancelled if it ended normally, other errors because of what the client did.
   absl::Status Move(base::TimePoint now, bool hung_up);
 
-  // Sizes of messages that were passed on since the last call although gRPC will refuse them.
-  std::vector<uint32_t> TakeTooLarge() { return std::exchange(too_large_, {}); }
+  // Messages that were passed on since the last call although gRPC will not take them.
+  std::vector<UntakenMessage> TakeUntaken() { return std::exchange(untaken_, {}); }
 
   // The epoll events to wait for. While gRPC's are 0, don't watch gRPC's socket: it may be closed,
   // which can't be handled before the client has read the remaining data.
@@ -56,7 +56,7 @@ class Relayed {
   std::optional<Traffic> traffic_;  // unset: sealed
   std::string up_;                  // data from the client
   size_t passed_ = 0;               // how much of it may be passed on
-  std::vector<uint32_t> too_large_;
+  std::vector<UntakenMessage> untaken_;
   std::string down_;  // data from gRPC that the client hasn't taken
   bool client_ended_ = false, grpc_ended_ = false, end_sent_ = false;
   std::optional<base::TimePoint> unread_since_;

@@ -24,8 +24,8 @@ absl::StatusOr<Traffic::Allowed> Traffic::FromClient(std::span<const std::byte> 
   }
   for (;;) {
     const size_t passing = std::min<uint64_t>(payload_left_, bytes.size() - allowed.pass);
-    const auto too_large = FollowData(bytes.subspan(allowed.pass, passing));
-    if (too_large) allowed.too_large.push_back(*too_large);
+    const auto untaken = FollowData(bytes.subspan(allowed.pass, passing));
+    if (untaken) allowed.untaken.push_back(*untaken);
     payload_left_ -= passing;
     allowed.pass += passing;
     const std::optional<Frame> frame = FrameAt(bytes.subspan(allowed.pass));
@@ -39,8 +39,8 @@ absl::StatusOr<Traffic::Allowed> Traffic::FromClient(std::span<const std::byte> 
   }
 }
 
-// Payload of the current frame that passes. The size of a message that gRPC will refuse.
-std::optional<uint32_t> Traffic::FollowData(std::span<const std::byte> payload) {
+// Payload of the current frame that passes. Returns a message that gRPC will not take.
+std::optional<UntakenMessage> Traffic::FollowData(std::span<const std::byte> payload) {
   if (payload.empty() || data_left_.bytes == 0) return std::nullopt;
   if (std::exchange(data_left_.begins_with_padding, false)) {
     const uint32_t no_data = 1 + std::to_integer<uint32_t>(payload.front());

@@ -60,8 +60,8 @@ class Traffic {
   struct Allowed {
     size_t pass = 0;      // bytes to pass on now
     base::Duration wait;  // until the next pass; zero: needs more bytes, or a response from gRPC
-    // Sizes of messages that begin in what passes, and that gRPC will refuse as too large.
-    std::vector<uint32_t> too_large = {};
+    // Messages that begin in what passes, and that gRPC will not take.
+    std::vector<UntakenMessage> untaken = {};
   };
   // `bytes`: everything received and not yet passed on. **Errors**: why the connection must be
   // ended.
@@ -94,7 +94,7 @@ class Traffic {
   absl::StatusOr<May> Judge(const Frame& frame, base::TimePoint now);
   absl::StatusOr<May> JudgeHeaders(const Frame& frame, base::TimePoint now);
   absl::StatusOr<May> JudgeData(const Frame& frame, base::TimePoint now);
-  std::optional<uint32_t> FollowData(std::span<const std::byte> payload);
+  std::optional<UntakenMessage> FollowData(std::span<const std::byte> payload);
   May Take(base::TokenBucket& own, base::TokenBucket& of_user, base::TimePoint now);
   void Answered(const Frame& frame);
   void EndCall(uint32_t stream);

@@ -150,6 +150,23 @@ TEST_F(ServerTest, AMessageThatIsTooLargeForGrpcIsCountedAndItsConnectionServesO
   EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &response).ok());
 }
 
+// A packed message of a few KiB could take a thousand times its size.
+TEST_F(ServerTest, PackedMessagesAreRefusedBeforeTheyAreUnpackedAndCounted) {
+  v1::ListQuarantineRequest request;
+  v1::ListQuarantineResponse response;
+  request.set_dataset(std::string(8 << 20, 'x'));
+  const auto context = Context("");
+  context->set_compression_algorithm(GRPC_COMPRESS_GZIP);
+
+  const grpc::Status refused = admin_->ListQuarantine(context.get(), request, &response);
+
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNIMPLEMENTED) << refused.error_message();
+  EXPECT_THAT(server_->audited().refused,
+              ::testing::ElementsAre(std::pair(std::pair("message", "bad_request"), 1)));
+  request.clear_dataset();
+  EXPECT_TRUE(admin_->ListQuarantine(Context("").get(), request, &response).ok());
+}
+
 // Whether memory is used after its end shows under AddressSanitizer.
 TEST_F(ServerTest, ARequestOfAWatcherMayOutliveTheServer) {
   controller_.keep_look = true;

@@ -47,10 +47,10 @@ class TrafficTest : public ::testing::Test {
   absl::Status Refusal(const std::string& bytes) {
     return traffic_.FromClient(BytesOf(bytes), now_).status();
   }
-  std::vector<uint32_t> TooLarge(const std::string& bytes) {
+  std::vector<UntakenMessage> Untaken(const std::string& bytes) {
     const auto verdict = traffic_.FromClient(BytesOf(bytes), now_);
     EXPECT_TRUE(verdict.ok() && verdict->pass == bytes.size());
-    return verdict.ok() ? verdict->too_large : std::vector<uint32_t>();
+    return verdict.ok() ? verdict->untaken : std::vector<UntakenMessage>();
   }
   void Answer(const std::string& bytes) { traffic_.FromServer(BytesOf(bytes)); }
 
@@ -231,10 +231,20 @@ TEST_F(TrafficTest, MessagesThatAreTooLargeAreToldOfOnceEach) {
   Pass(Call(1) + Call(3));
   const std::string fit = Message(20) + Message(0) + Message(19), large = Message(21);
 
-  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 1, fit)), IsEmpty());
-  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 1, large) + Http2Frame(0, 0, 1, large)), ElementsAre(21));
-  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 3, Message(5) + large)), ElementsAre(21));
-  EXPECT_THAT(TooLarge(Http2Frame(0, 0, 5, large)), IsEmpty());  // no call
+  EXPECT_THAT(Untaken(Http2Frame(0, 0, 1, fit)), IsEmpty());
+  EXPECT_THAT(Untaken(Http2Frame(0, 0, 1, large) + Http2Frame(0, 0, 1, large)),
+              ElementsAre(UntakenMessage{21}));
+  EXPECT_THAT(Untaken(Http2Frame(0, 0, 3, Message(5) + large)), ElementsAre(UntakenMessage{21}));
+  EXPECT_THAT(Untaken(Http2Frame(0, 0, 5, large)), IsEmpty());  // no call
+}
+
+TEST_F(TrafficTest, PackedMessagesAreToldOfWhateverTheirSize) {
+  Pass(Call(1));
+  std::string packed = Message(3);
+  packed[0] = 1;
+
+  EXPECT_THAT(Untaken(Http2Frame(0, 0, 1, Message(3) + packed)),
+              ElementsAre(UntakenMessage{.bytes = 3, .is_packed = true}));
 }
 
 TEST_F(TrafficTest, ThePiecesAndThePaddingOfAMessageChangeNothing) {
@@ -245,18 +255,18 @@ TEST_F(TrafficTest, ThePiecesAndThePaddingOfAMessageChangeNothing) {
                              Http2Frame(0, kPadded, 1, '\3' + all.substr(8, 8) + padding) +
                              Http2Frame(0, 0, 1, all.substr(16, 8));
 
-  std::vector<uint32_t> told;
+  std::vector<UntakenMessage> told;
   std::string held;
   for (const char byte : frames) {
     held += byte;
     const auto verdict = traffic_.FromClient(BytesOf(held), now_);
     ASSERT_TRUE(verdict.ok());
-    told.insert(told.end(), verdict->too_large.begin(), verdict->too_large.end());
+    told.insert(told.end(), verdict->untaken.begin(), verdict->untaken.end());
     held.erase(0, verdict->pass);
   }
 
-  EXPECT_THAT(told, ElementsAre(70000));
-  EXPECT_THAT(TooLarge(Http2Frame(0, kPadded, 1, "\xff")), IsEmpty());  // padding beyond the frame
+  EXPECT_THAT(told, ElementsAre(UntakenMessage{70000}));
+  EXPECT_THAT(Untaken(Http2Frame(0, kPadded, 1, "\xff")), IsEmpty());  // padding beyond the frame
 }
 
 TEST(OriginTest, TheNameOfAConnectionSaysWhoseItIsAndFitsAnAddress) {
