@@ -306,11 +306,15 @@ void Daemon::ApplyStores(const config::v1::Config& next) {
 
 void Daemon::Apply(const config::v1::Config& next, DatasetOffer offer) {
   ApplyStores(next);
+  const feed::FaultPolicy::Options faults = offer.faults;
   catalog_->SetOffer(std::move(offer));
   PENSTOCK_FAILPOINT("reload.half_applied");
-  runner_->Deliver([admission = ToAdmission(next)](feed::Engine& engine, base::TimePoint) {
-    engine.SetAdmission(admission);
-  });
+  runner_->Deliver(
+      [this, faults, admission = ToAdmission(next)](feed::Engine& engine, base::TimePoint) {
+        engine.SetAdmission(admission);
+        for (const DatasetView& open : catalog_->List())
+          if (open.state != nullptr) open.state->SetFaultOptions(faults);
+      });
   telemetry::SetLevel(ToLevel(next.log().level()));
 }
 

@@ -7,12 +7,17 @@
 
 namespace penstock::feed {
 
-FaultPolicy::FaultPolicy(uint64_t samples, const Options& options)
-    : samples_(samples), options_(options) {
+FaultPolicy::FaultPolicy(uint64_t samples, const Options& options) : samples_(samples) {
+  PENSTOCK_CHECK(samples >= 1);
+  SetOptions(options);
+}
+
+void FaultPolicy::SetOptions(const Options& options) {
   const double share = options.max_quarantined_share;
-  PENSTOCK_CHECK(samples >= 1 && share >= 0 && share <= 1);
+  PENSTOCK_CHECK(share >= 0 && share <= 1);
+  options_ = options;
   max_quarantined_ = std::max(options.max_quarantined_minimum,
-                              static_cast<uint64_t>(share * static_cast<double>(samples)));
+                              static_cast<uint64_t>(share * static_cast<double>(samples_)));
 }
 
 Verdict FaultPolicy::OnStrike(uint64_t sample) {

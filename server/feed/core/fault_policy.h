@@ -36,6 +36,8 @@ class FaultPolicy {
   void OnDecoded(uint64_t sample) { struck_.erase(sample); }
   // The quarantine was cleared: all samples may be tried again.
   void Clear();
+  // Other limits hold from now on, for the samples that are bad already, too.
+  void SetOptions(const Options& options);
 
   const Options& options() const { return options_; }
   bool TooMany() const { return bad_.size() > max_quarantined_ || bad_.size() >= samples_; }
@@ -47,7 +49,7 @@ class FaultPolicy {
  private:
   uint64_t samples_;
   Options options_;
-  uint64_t max_quarantined_;
+  uint64_t max_quarantined_ = 0;
   absl::flat_hash_set<uint64_t> struck_;  // struck once, not yet bad
   // Refused or quarantined; stops growing once there are too many.
   absl::flat_hash_set<uint64_t> bad_;

@@ -49,6 +49,11 @@ struct DatasetState {
   std::map<uint32_t, FaultPolicy> policies = {};
 
   FaultPolicy& PolicyOf(uint32_t user) { return policies.try_emplace(user, policy).first->second; }
+  // Feeds that ended because of too many bad samples stay ended.
+  void SetFaultOptions(const FaultPolicy::Options& options) {
+    policy.SetOptions(options);
+    for (auto& [user, of_user] : policies) of_user.SetOptions(options);
+  }
   // The quarantine was cleared.
   void ForgetBadSamples() {
     policy.Clear();

@@ -174,5 +174,29 @@ TEST_F(BadFilesTest, TooManyFailTheFeedWithTheNumbers) {
   EXPECT_THAT(status.message(), HasSubstr("10"));
 }
 
+TEST_F(BadFilesTest, MoreMayBeBadFromTheReloadOnAlsoOfAnOpenDataset) {
+  for (int file = 0; file < kImages / 2; ++file) Write(file, "no photograph");
+  const auto config_with = [this](const std::string& limit) {
+    std::string config = Config();
+    return config.replace(config.find("limits: {"), 9, "limits: {max_quarantined: " + limit + ", ");
+  };
+  DaemonProcess daemon({.workers = 1, .config = config_with("0%")});
+  const auto epoch = [&daemon](uint32_t batch) {
+    Client client = Client::Connect({.address = daemon.address()}).OrDie();
+    Session session = client.Open(SmallRows("photographs", batch)).OrDie();
+    Delivered got;
+    return TakeBatches(session, kImages / batch, got).code();
+  };
+  EXPECT_EQ(epoch(8), Code::kDataLoss);
+
+  daemon.Rewrite(config_with("50%"));
+  ASSERT_EQ(daemon.Ctl({"reload"}).exit_code, 0);
+  EXPECT_EQ(epoch(8), Code::kOk);
+
+  daemon.Rewrite(config_with("0%"));
+  ASSERT_EQ(daemon.Ctl({"reload"}).exit_code, 0);
+  EXPECT_EQ(epoch(6), Code::kDataLoss);  // batches of 8 are in memory, replaced already
+}
+
 }  // namespace
 }  // namespace penstock::testing

@@ -94,6 +94,21 @@ TEST(FaultPolicyTest, ClearedItBeginsAnew) {
   EXPECT_EQ(policy.OnStrike(1), Verdict::kRetry);
 }
 
+TEST(FaultPolicyTest, OtherLimitsHoldForWhatIsBadAlready) {
+  FaultPolicy policy(100, {.max_quarantined_share = 0, .max_quarantined_minimum = 2});
+  for (uint64_t sample = 0; sample < 5; ++sample) policy.OnRefused(sample);
+  ASSERT_TRUE(policy.TooMany());
+
+  policy.SetOptions({.max_quarantined_share = 0.04, .max_quarantined_minimum = 0});
+  EXPECT_FALSE(policy.TooMany());
+  for (uint64_t sample = 0; sample < 5; ++sample) policy.OnRefused(sample);
+  EXPECT_TRUE(policy.TooMany());
+  policy.SetOptions({.max_quarantined_share = 0.05, .max_quarantined_minimum = 0});
+  EXPECT_FALSE(policy.TooMany());
+  policy.SetOptions({.max_quarantined_share = 0, .max_quarantined_minimum = 4});
+  EXPECT_TRUE(policy.TooMany());
+}
+
 TEST(FaultPolicyTest, WhatItRemembersIsBoundedByTheBudget) {
   FaultPolicy policy(1'000'000);
   for (uint64_t sample = 0; sample < 100'000; ++sample) policy.OnRefused(sample);
