@@ -203,16 +203,17 @@ class CacheTest(StoreTest):
             self.daemon.start()
             self.assertEqual(self.bytes_of_epoch(self.loader(), whole), 0)
         with self.subTest("damaged bytes are read again"):
+            self.daemon.kill()  # so that no batch is left, and nobody reads half of what is written here
             [data] = [path for path in pathlib.Path(self.scratch.name, "cache").glob("*.data")][:1]
             content = bytearray(data.read_bytes())
             for at in range(len(content) // 4, len(content) // 2):
                 content[at] ^= 0x55
             data.write_bytes(content)
-            self.daemon.kill()  # so that no batch is left
             self.daemon.start()
             read = self.bytes_of_epoch(self.loader(), whole)
+            damaged = len(content) // 4
             self.assertGreater(read, 0)
-            self.assertLess(read, photographs / 4)
+            self.assertLess(read, 1.2 * damaged + (1 << 20))  # whole pieces, some of them asked for twice
 
 
 class SmallCacheTest(CacheTest):
