@@ -26,7 +26,7 @@ constexpr uint32_t kBlocksOfManyTaps = 5, kBlocksOfFewTaps = 6;  // 164 KiB
 #else
 constexpr uint32_t kBlocksOfManyTaps = 5, kBlocksOfFewTaps = 8;  // 228 KiB
 #endif
-constexpr int kHalf = 1 << 21;                    // weights have 22 bits behind the point
+constexpr int kHalf = 1 << 21;          // weights have 22 bits behind the point
 constexpr uint32_t kMostKnownTaps = 8;  // for which there is code of its own
 // Output rows read as many inputs as the one with the most, so up to seven beyond the last.
 constexpr uint32_t kSharedRows = kMaxTileInputs + kMostKnownTaps - 1;

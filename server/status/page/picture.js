@@ -1,7 +1,8 @@
 
 // ---- The picture of a bad sample, in its row, once somebody asks for it ----
 
-const PICTURE_PATIENCE = 8000, PICTURE_TYPES = /^image\/(jpeg|png|gif|webp|bmp)$/;
+// A slow network may take half a minute for a large picture.
+const PICTURE_PATIENCE = 40000, PICTURE_TYPES = /^image\/(jpeg|png|gif|webp|bmp)$/;
 const pictures = new WeakMap();  // by cell
 
 function drawPicture(cell, row) {
