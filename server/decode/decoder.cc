@@ -168,14 +168,17 @@ Fault Decoder::State::FillPlace(std::span<const std::byte> file, const Spec& spe
     note.reset();
     if (const Fault fault = jpeg.ReadHeader(file); fault != Fault::kNone) return fault;
   }
-  if (note) {
+  const bool is_file = note.has_value();
+  if (!is_file)
+    note = {.holds = shm::RowHolds::kPixels, .bytes = static_cast<uint32_t>(PixelBytes(spec))};
+  const uint32_t held = BeginPlace(spec.undecoded, note->bytes, place);
+  if (is_file) {
     std::ranges::copy(file.first(note->bytes), place.begin());
   } else {
-    note = {.holds = shm::RowHolds::kPixels, .bytes = static_cast<uint32_t>(PixelBytes(spec))};
-    const Fault fault = DecodeRow(spec, key, place.first(PixelBytes(spec)));
+    const Fault fault = DecodeRow(spec, key, place.first(note->bytes));
     if (fault != Fault::kNone) return fault;
   }
-  EndPlace(*note, place);
+  EndPlace(*note, held, place);
   return Fault::kNone;
 }
 

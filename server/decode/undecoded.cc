@@ -1,6 +1,7 @@
 #include "server/decode/undecoded.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "common/base/philox.h"
@@ -46,11 +47,25 @@ std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec
                       .interpolation = static_cast<uint32_t>(placement.interpolation)};
 }
 
-void EndPlace(const shm::RowNote& note, std::span<std::byte> place) {
-  const std::span<std::byte> end = place.last(sizeof note);
-  std::ranges::fill(place.subspan(note.bytes, place.size() - sizeof note - note.bytes),
-                    std::byte{0});  // another feed's bytes may be there
-  std::memcpy(end.data(), &note, sizeof note);
+// Clearing a whole place takes longer than copying a file, so it is done only where another feed's
+// bytes may be.
+uint32_t BeginPlace(const Undecoded& undecoded, uint32_t bytes, std::span<std::byte> place) {
+  const auto room = static_cast<uint32_t>(place.size() - sizeof(shm::RowNote));
+  if (undecoded.rewrites == 0) return room;
+  shm::RowNote note;
+  std::byte* const end = place.data() + room;
+  std::memcpy(&note, end, sizeof note);
+  if (note.bytes >= bytes) return std::min(note.bytes, room);
+  note.bytes = bytes;
+  std::memcpy(end, &note, sizeof note);
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // the note comes before the bytes
+  return bytes;
+}
+
+void EndPlace(const shm::RowNote& note, uint32_t held, std::span<std::byte> place) {
+  std::ranges::fill(place.first(std::max(held, note.bytes)).subspan(note.bytes), std::byte{0});
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // and behind the zeros
+  std::memcpy(place.last(sizeof note).data(), &note, sizeof note);
 }
 
 }  // namespace penstock::decode

@@ -26,7 +26,13 @@ bool IsAmongShare(const Undecoded& undecoded, uint64_t sample);
 std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec& spec,
                                      const DrawKey& key);
 
-// Writes the note at the end of the place, and zeros between the row or file and the note.
-void EndPlace(const shm::RowNote& note, std::span<std::byte> place);
+// How much of the place may hold something, from its beginning on: what is behind that, up to the
+// note, is zeros. `bytes` are to be written now; BeginPlace notes them if they are more than that,
+// so that this also holds after a worker that dies before EndPlace.
+uint32_t BeginPlace(const Undecoded& undecoded, uint32_t bytes, std::span<std::byte> place);
+
+// Writes the note at the end of the place, and zeros between the row or file and what BeginPlace
+// returned.
+void EndPlace(const shm::RowNote& note, uint32_t held, std::span<std::byte> place);
 
 }  // namespace penstock::decode

@@ -35,6 +35,8 @@ struct Undecoded {
   uint32_t place_bytes = 0;  // 0: all rows are decoded here
   uint32_t share = 0;        // of the samples that the consumer can decode, in 1 / 2³²; 0: none
   uint64_t decoder = 0;      // a hash of the consumer's decoder and its version
+  // Of a single row, in no feed's spec; 1: its place still has what this feed wrote there last.
+  uint64_t rewrites = 0;
 
   bool operator==(const Undecoded&) const = default;
 };

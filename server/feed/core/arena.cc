@@ -1,5 +1,7 @@
 #include "server/feed/core/arena.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 
 namespace penstock::feed {
@@ -24,6 +26,7 @@ Slot& Arena::Begin(const SlotKey& key, const Filling& filling) {
   Slot& slot = free_.empty() ? *cached_.front() : *free_.front();
   Move(slot, SlotEvent::kBegin);
   ++slot.generation;
+  if (slot.key.feed != key.feed) slot.completed = 0;
   slot.key = key;
   slot.filling = filling;
   slot.keep = Keep::kYes;
@@ -46,6 +49,7 @@ void Arena::LetGo(Slot& slot) {
 
 void Arena::Filled(Slot& slot) {
   PENSTOCK_CHECK(slot.rows.AllDone());
+  slot.completed = std::max(slot.completed, slot.key.position.rows);
   Move(slot, SlotEvent::kFilled);
 }
 

@@ -85,6 +85,8 @@ struct RowTask {
   // Index of the first row in the epoch's order. The others follow it; rows beyond the last sample
   // are padding.
   uint64_t index = 0;
+  // The feed has completed the slot's row before, and no other feed has written there since.
+  bool rewrites = false;
   uint32_t attempt = 0;  // number of previous samples that could not be used
   // For the reader; not used here: consecutive failed reads of these rows, and since when.
   uint32_t failed_reads = 0;

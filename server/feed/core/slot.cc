@@ -11,6 +11,7 @@ RowTask Slot::GiveFresh() {
   const RowLedger::Run run = rows.GiveFresh(filling.run);
   task.row = run.first;
   task.rows = run.count;
+  task.rewrites = run.first + run.count <= completed;
   task.epoch = key.position.epoch;
   task.index = key.position.first + task.row;
   return task;

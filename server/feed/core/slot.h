@@ -50,6 +50,9 @@ struct Slot {
   SlotKey key;
   Filling filling;
   RowLedger rows;
+  // Rows, from the first on, that the key's feed has completed here, in this batch or one before,
+  // since another feed wrote to the slot.
+  uint32_t completed = 0;
   Keep keep = Keep::kYes;
   uint32_t holders = 0;
   std::vector<Session*> waiting;       // holders while it fills

@@ -45,10 +45,11 @@ absl::Status CheckTries(const Feed& feed, const RowTask& task) {
 }
 
 // A sample on which the user's GPU failed is among no share: a worker decodes it into its place.
-decode::Spec SpecFor(const Feed& feed, uint64_t sample, UserId user) {
+decode::Spec SpecFor(const Feed& feed, uint64_t sample, const RowTask& task) {
   decode::Spec spec = feed.spec.decoding;
-  if (spec.undecoded.place_bytes > 0 && feed.dataset->quarantine.IsForWorkers(sample, user.value()))
-    spec.undecoded.share = 0;
+  if (spec.undecoded.place_bytes == 0) return spec;
+  if (feed.dataset->quarantine.IsForWorkers(sample, task.user.value())) spec.undecoded.share = 0;
+  spec.undecoded.rewrites = task.rewrites ? 1 : 0;
   return spec;
 }
 
@@ -111,7 +112,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.dataset = row.feed->dataset->dataset.get();  // kept alive by the row in progress
   item.sample = row.sample;
   item.run = row.run;
-  item.spec = SpecFor(*row.feed, row.sample, task.user);
+  item.spec = SpecFor(*row.feed, row.sample, task);
   item.key = ToDrawKey(spec, {task.epoch, task.index}, row.sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;

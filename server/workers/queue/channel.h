@@ -65,9 +65,9 @@ struct DecodeRequest {
   decode::Spec spec;
   decode::DrawKey key;
 };
-static_assert(sizeof(decode::Spec) == 88 + sizeof(augment::TransformRecipe) &&
+static_assert(sizeof(decode::Spec) == 96 + sizeof(augment::TransformRecipe) &&
               sizeof(decode::DrawKey) == 32);
-static_assert(sizeof(DecodeRequest) == 200 + sizeof(augment::TransformRecipe) &&
+static_assert(sizeof(DecodeRequest) == 208 + sizeof(augment::TransformRecipe) &&
               std::is_trivially_copyable_v<DecodeRequest>);
 
 // One more row of the request's image. Its draws are those of the view with its number, from 1 on.

@@ -48,6 +48,8 @@ class UndecodedRowsTest : public ::testing::Test {
       for (uint64_t row = 0; row < batch.ids.size(); ++row) {
         const std::span<const std::byte> place = PlaceOf(batch, row);
         const shm::RowNote note = NoteOf(place);
+        const auto behind = place.subspan(note.bytes, place.size() - note.bytes - sizeof note);
+        EXPECT_TRUE(std::ranges::all_of(behind, [](std::byte b) { return b == std::byte{0}; }));
         if (note.holds != shm::RowHolds::kJpeg) continue;
         ++count;
         const testing::FakeDataset::Bytes file = FileOf(batch.ids[row]);

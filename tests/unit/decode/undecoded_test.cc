@@ -124,6 +124,56 @@ TEST_F(PlaceTest, HoldsNothingElse) {
   }
 }
 
+bool IsZero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+TEST_F(PlaceTest, ClearsOnlyWhatItsOwnRowBeforeLeft) {
+  const Spec first = Placed(kRandomCrop);
+  Spec again = first;
+  again.undecoded.rewrites = 1;
+  std::vector<std::byte> place(kPlaceBytes, std::byte{0xEE});
+  uint64_t sample = 0;
+  const auto write = [&](const JpegFile& file, const Spec& spec) {
+    ASSERT_EQ(decoder_.DecodeRow(file, spec, {.seed = 7, .sample = sample++}, place), Fault::kNone);
+    const size_t bytes = NoteIn(place).bytes;
+    EXPECT_TRUE(IsZero(std::span(place).subspan(bytes, place.size() - bytes - sizeof(RowNote))));
+  };
+  const JpegFile small = MakeJpeg(90, 80, {}), large = MakeJpeg(190, 180, {});
+  const JpegFile decoded_here = MakeJpeg(190, 180, {.progressive = true});
+  write(small, first);
+  for (const JpegFile& file : {large, small, decoded_here, small, large, decoded_here, large})
+    write(file, again);
+
+  // What lies further behind is not touched.
+  place[place.size() - sizeof(RowNote) - 1] = std::byte{0xEE};
+  ASSERT_EQ(decoder_.DecodeRow(small, again, {.seed = 7}, place), Fault::kNone);
+  EXPECT_EQ(place[place.size() - sizeof(RowNote) - 1], std::byte{0xEE});
+}
+
+TEST_F(PlaceTest, WhatADeadWorkerLeftIsCleared) {
+  Spec spec = Placed(kRandomCrop);
+  const JpegFile small = MakeJpeg(90, 80, {});
+  std::vector<std::byte> place = Decode(small, spec, 1);
+  spec.undecoded.rewrites = 1;
+  const uint32_t written = NoteIn(place).bytes + 5000;
+  BeginPlace(spec.undecoded, written, place);
+  std::ranges::fill(std::span(place).first(written), std::byte{0xEE});  // and there it dies
+
+  ASSERT_EQ(decoder_.DecodeRow(small, spec, {.seed = 7, .sample = 2}, place), Fault::kNone);
+
+  const size_t bytes = NoteIn(place).bytes;
+  EXPECT_TRUE(IsZero(std::span(place).subspan(bytes, place.size() - bytes - sizeof(RowNote))));
+}
+
+TEST_F(PlaceTest, ANoteThatClaimsTooMuchLeavesThePlace) {
+  Spec spec = Placed(kRandomCrop);
+  std::vector<std::byte> place = Decode(MakeJpeg(90, 80, {}), spec, 1);
+  std::memset(place.data() + place.size() - sizeof(RowNote), 0xFF, sizeof(RowNote));
+  spec.undecoded.rewrites = 1;
+  EXPECT_EQ(BeginPlace(spec.undecoded, 100, place), kPlaceBytes - sizeof(RowNote));
+}
+
 TEST_F(PlaceTest, AFileHasTheFaultThatItHasAnyway) {
   JpegFile file = MakeJpeg(90, 80, {});
   file.resize(file.size() - 2);

@@ -135,6 +135,55 @@ TEST_F(SlotsTest, AReleasedSlotIsFilledAgainOnlyUnderANewGeneration) {
   EXPECT_THAT(generations, ElementsAre(1, 2, 3, 4, 5));
 }
 
+// Rows that the next fill of the only slot gives out, and whether each rewrites its own.
+std::vector<bool> Rewrites(Harness& harness) {
+  std::vector<bool> rewrites;
+  while (const std::optional<RowTask> task = harness.core.NextRow()) {
+    rewrites.push_back(task->rewrites);
+    harness.core.RowDone(*task);
+  }
+  harness.Hear();
+  return rewrites;
+}
+
+TEST_F(SlotsTest, ARowRewritesItsOwnOnceItsFeedHasCompletedItThere) {
+  harness_.AddSlots(1);
+  const SessionId session = harness_.Open(1, Harness::Spec(7, 4, 1));  // batches of 4 and 3
+  EXPECT_THAT(Rewrites(harness_), ElementsAre(false, false, false, false));
+  for (size_t rows : {3, 4, 3, 4}) {
+    harness_.Consume(session);
+    EXPECT_EQ(Rewrites(harness_), std::vector<bool>(rows, true));
+  }
+}
+
+TEST_F(SlotsTest, ARowBeyondAShortBatchIsNoRewriting) {
+  harness_.AddSlots(1);
+  SessionSpec spec = Harness::Spec(7, 4, 1);
+  spec.share.consumed = 4;
+  const SessionId session = harness_.Open(1, spec);
+  EXPECT_THAT(Rewrites(harness_), ElementsAre(false, false, false));
+  harness_.Consume(session);
+  EXPECT_THAT(Rewrites(harness_), ElementsAre(true, true, true, false));
+}
+
+TEST_F(SlotsTest, NoRowRewritesAnotherFeedsEvenIfThatCompletedNone) {
+  harness_.AddSlots(1);
+  SessionId session = harness_.Open(1, Harness::Spec(1000, 2, 1));
+  EXPECT_THAT(Rewrites(harness_), ElementsAre(false, false));
+  harness_.core.CloseSession(session);
+
+  SessionSpec other = Harness::Spec(1000, 2, 1);
+  other.feed = FeedId(78);
+  session = harness_.Open(2, other);
+  const RowTask begun = harness_.Give();
+  EXPECT_FALSE(begun.rewrites);
+  harness_.core.CloseSession(session);
+  harness_.core.RowReturned(begun);
+
+  harness_.Open(3, Harness::Spec(1000, 2, 1));
+  EXPECT_THAT(Rewrites(harness_), ElementsAre(false, false));
+}
+
 TEST_F(SlotsTest, FreeSlotsAreUsedBeforeCachedOnes) {
   harness_.AddSlots(3);
   const SessionId session = harness_.Open(1, Harness::Spec(1000, 1, 1));
