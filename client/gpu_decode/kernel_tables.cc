@@ -72,8 +72,8 @@ bool KernelTables::AddImage(const JpegRow& row, const DecodedImage& image, uint8
   if (rows_ == max_rows_ || MostWords(row.x, row.y, row.interpolation) > capacity_ - used_) {
     return false;
   }
-  x_taps_.Compute(row.x, row.interpolation);
-  y_taps_.Compute(row.y, row.interpolation);
+  x_taps_ = taps_.Find(row.x, row.interpolation);
+  y_taps_ = taps_.Find(row.y, row.interpolation);
   KernelRow made = {.from = image.pixels,
                     .into = into,
                     .pitch = image.pitch,
@@ -96,8 +96,8 @@ uint32_t KernelTables::Allocate(uint64_t words) {
 // Neighbouring columns' weights lie side by side, because neighbouring threads read them. A flip
 // reverses the columns.
 AxisTable KernelTables::AddColumns(const JpegRow& row) {
-  const uint32_t outputs = x_taps_.outputs();
-  AxisTable table = {.taps = x_taps_.max_count(), .groups = GroupsOf(x_taps_.max_count())};
+  const uint32_t outputs = x_taps_->outputs();
+  AxisTable table = {.taps = x_taps_->max_count(), .groups = GroupsOf(x_taps_->max_count())};
   table.first = Allocate(outputs);
   table.counts = Allocate(outputs);
   table.weights = Allocate(uint64_t{outputs} * table.groups * kTapsPerGroup);
@@ -105,29 +105,29 @@ AxisTable KernelTables::AddColumns(const JpegRow& row) {
   memset(weights, 0, size_t{outputs} * table.groups * kTapsPerGroup * sizeof(uint32_t));
   for (uint32_t i = 0; i < outputs; ++i) {
     const uint32_t output = row.flip ? outputs - 1 - i : i;
-    const resample::TapRange inputs = x_taps_.inputs(output);
+    const resample::TapRange inputs = x_taps_->inputs(output);
     tables_[table.first + i] = 3 * (row.left + inputs.first);
     tables_[table.counts + i] = inputs.count;
     for (uint32_t tap = 0; tap < inputs.count; ++tap) {
-      weights[size_t{tap} * outputs + i] = static_cast<uint32_t>(x_taps_.weights(output)[tap]);
+      weights[size_t{tap} * outputs + i] = static_cast<uint32_t>(x_taps_->weights(output)[tap]);
     }
   }
   return table;
 }
 
 AxisTable KernelTables::AddRows(const JpegRow& row) {
-  const uint32_t outputs = y_taps_.outputs();
-  AxisTable table = {.taps = y_taps_.max_count(), .groups = GroupsOf(y_taps_.max_count())};
+  const uint32_t outputs = y_taps_->outputs();
+  AxisTable table = {.taps = y_taps_->max_count(), .groups = GroupsOf(y_taps_->max_count())};
   const uint32_t stride = table.groups * kTapsPerGroup;
   table.first = Allocate(outputs);
   table.counts = Allocate(outputs);
   table.weights = Allocate(uint64_t{outputs} * stride);
   for (uint32_t i = 0; i < outputs; ++i) {
-    const resample::TapRange inputs = y_taps_.inputs(i);
+    const resample::TapRange inputs = y_taps_->inputs(i);
     uint32_t* const weights = tables_ + table.weights + size_t{i} * stride;
     tables_[table.first + i] = row.top + inputs.first;
     tables_[table.counts + i] = inputs.count;
-    memcpy(weights, y_taps_.weights(i), inputs.count * sizeof(uint32_t));
+    memcpy(weights, y_taps_->weights(i), inputs.count * sizeof(uint32_t));
     memset(weights + inputs.count, 0, (stride - inputs.count) * sizeof(uint32_t));
   }
   return table;
@@ -135,8 +135,8 @@ AxisTable KernelTables::AddRows(const JpegRow& row) {
 
 TileInputs KernelTables::FindInputs(uint32_t first_output, uint32_t end) const {
   uint32_t first = UINT32_MAX, last = 0;
-  for (uint32_t i = first_output; i < std::min(end, y_taps_.outputs()); ++i) {
-    const resample::TapRange inputs = y_taps_.inputs(i);
+  for (uint32_t i = first_output; i < std::min(end, y_taps_->outputs()); ++i) {
+    const resample::TapRange inputs = y_taps_->inputs(i);
     first = std::min(first, inputs.first);
     last = std::max(last, inputs.first + inputs.count);
   }
@@ -147,7 +147,7 @@ TileInputs KernelTables::FindInputs(uint32_t first_output, uint32_t end) const {
 uint32_t KernelTables::TileHeight() const {
   for (uint32_t height = kMaxTileHeight; height > 0; height /= 2) {
     bool fits = true;
-    for (uint32_t i = 0; fits && i < y_taps_.outputs(); i += height) {
+    for (uint32_t i = 0; fits && i < y_taps_->outputs(); i += height) {
       fits = FindInputs(i, i + height).count <= kMaxTileInputs;
     }
     if (fits) return height;

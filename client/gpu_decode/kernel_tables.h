@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "client/gpu_decode/kernel_row.h"
 #include "client/gpu_decode/row_maker.h"
-#include "common/resample/taps.h"
+#include "client/gpu_decode/taps_cache.h"
 
 namespace penstock::gpu_decode {
 
@@ -61,8 +62,8 @@ class KernelTables {
   uint32_t used_ = 0;
   uint32_t max_tiles_ = 0;
   uint32_t max_taps_ = 0;
-  resample::Taps x_taps_;
-  resample::Taps y_taps_;
+  TapsCache taps_;
+  std::shared_ptr<const resample::Taps> x_taps_, y_taps_;  // of the row that is being added
 };
 
 }  // namespace penstock::gpu_decode

@@ -33,6 +33,12 @@ class Taps {
   const TapRange& inputs(uint32_t output) const { return inputs_[output]; }
   const int32_t* weights(uint32_t output) const { return &weights_[size_t{output} * stride_]; }
 
+  // What it keeps in memory.
+  size_t bytes() const {
+    return sizeof *this + inputs_.capacity() * sizeof(TapRange) +
+           weights_.capacity() * sizeof(int32_t) + scratch_.capacity() * sizeof(double);
+  }
+
   uint32_t max_count() const { return max_count_; }
   TapRange needed() const { return needed_; }  // the inputs that any output uses
 
