@@ -145,8 +145,10 @@ class ChoiceTest(unittest.TestCase):
 
     def test_shares(self):
         self.assertEqual(share_for(wanted=1000, workers=2000, engines=5000), 0.0)
-        self.assertAlmostEqual(share_for(wanted=4000, workers=2000, engines=20000), 0.55, delta=0.011)
-        self.assertAlmostEqual(share_for(wanted=13000, workers=1600, engines=10000), 6000 / 7600, delta=0.011)  # both at their most
+        self.assertAlmostEqual(share_for(wanted=4000, workers=2000, engines=20000), 0.55 / 0.88, delta=0.011)
+        both_at_their_most = share_for(wanted=13000, workers=1600, engines=10000)
+        self.assertAlmostEqual(both_at_their_most * 1600, 6000 * (1 - 0.88 * both_at_their_most), delta=100)
+        self.assertEqual(share_for(wanted=5000, workers=800, engines=20000), 0.98)  # the files take the workers' time, too
         self.assertEqual(share_for(wanted=1000, workers=0, engines=100), 1.0)
         self.assertEqual(share_for(wanted=1000, workers=10, engines=0), 0.0)
 
@@ -169,9 +171,9 @@ class ChoiceTest(unittest.TestCase):
     def test_a_loop_that_waits_gets_the_share_that_feeds_it(self):
         share = GpuShare(Decoding("auto", None))
         steps, said = self.train(share, 0.064, {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 1600})
-        self.assertAlmostEqual(share.value, 0.65, delta=0.011)  # wants 4,000
+        self.assertAlmostEqual(share.value, 0.73, delta=0.011)  # wants 4,000
         self.assertGreater(steps, 16)
-        self.assertIn("gpu_share=0.6", said)
+        self.assertIn("gpu_share=0.7", said)
         self.assertFalse(share.is_due(lambda: self.fail("measured again")))
 
     def test_a_loop_that_does_not_wait_keeps_its_pixels(self):

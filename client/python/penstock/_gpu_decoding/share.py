@@ -14,6 +14,7 @@ _FED = 0.02  # share of the time that a trainer may wait for batches and still c
 _PROBE_BATCHES, _PROBE_SECONDS = 8, 2.0
 _SPARE = 0.9  # of what workers decode, to be sure of
 _BESIDE = 0.6  # of the engines' rate, what is left of it beside training
+_HANDED_ON = 0.12  # of the time in which a worker decodes an image, what it takes to hand on its file instead
 
 
 class GpuShare:
@@ -109,8 +110,9 @@ def share_for(wanted, workers, engines):
     engines *= _BESIDE
     if engines <= 0:
         return 0.0
-    needed = 1 - _SPARE * workers / wanted
-    most = engines / (workers + engines)
+    saved = 1 - _HANDED_ON
+    needed = (1 - _SPARE * workers / wanted) / saved
+    most = engines / (workers + saved * engines)
     return min(1.0, max(0.0, round(min(needed, most) + 0.005, 2)))
 
 
