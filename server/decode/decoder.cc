@@ -173,7 +173,7 @@ Fault Decoder::State::FillPlace(std::span<const std::byte> file, const Spec& spe
     note = {.holds = shm::RowHolds::kPixels, .bytes = static_cast<uint32_t>(PixelBytes(spec))};
   const uint32_t held = BeginPlace(spec.undecoded, note->bytes, place);
   if (is_file) {
-    std::ranges::copy(file.first(note->bytes), place.begin());
+    std::memcpy(place.data(), file.data(), note->bytes);
   } else {
     const Fault fault = DecodeRow(spec, key, place.first(note->bytes));
     if (fault != Fault::kNone) return fault;

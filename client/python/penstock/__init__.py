@@ -5,9 +5,11 @@
                                        transform=[penstock.RandomResizedCrop(224), penstock.HorizontalFlip()])
 
 Importing this package imports no framework. `penstock.torch` and `penstock.jax` import theirs; `penstock.Loader`
-works without any.
+works without any. It sets CUDA_DEVICE_MAX_CONNECTIONS=32, unless that is set: decoding on the GPU needs it.
 """
 import importlib
+
+from . import _connections  # noqa: F401  (before anything uses CUDA)
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from . import _feed, _opening
 from . import _penstock as native
-from ._gpu_decoding import Decoding, GpuShare, ask_for_connections, rate_of
+from ._gpu_decoding import Decoding, GpuShare, rate_of
 from ._lengths import batches
 from ._patience import Opening, while_gone
 from ._sampling import BatchSampler, Sampler
@@ -32,8 +32,6 @@ class LoaderBase:
     def __init__(self, settings, sampling=None):
         self._settings = settings
         self._gpu_share = GpuShare(settings.decoding)
-        if settings.decoding.share != 0:
-            ask_for_connections()
         self._sampling = sampling  # Sampler or BatchSampler of _sampling; None: the daemon's own order
         self._forget()
         self._goal = native.State()  # where to begin; None: at the session's position

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional, Tuple, Union
 
 from . import ranks, transforms
+from ._connections import MOST, VARIABLE, shortage
 from ._gpu_decoding import Decoding, decoding_of, obstacle
 from ._say import say_once
 from ._where import where_of
@@ -176,14 +177,23 @@ def given_share(decode, gpu_share, device):
 
 def _decodable(settings):
     """The settings, if engines can make their rows; for decode="auto", else those without engines."""
-    why = obstacle(settings) if settings.decoding.share != 0 else None
+    if settings.decoding.share == 0:
+        return settings
+    why = obstacle(settings)
     if why is None:
+        _say_shortage()
         return settings
     if settings.decoding.where == "gpu":
         raise InvalidArgument(f"decode is 'gpu', but {why}; the GPU makes one image of each sample, by RandomResizedCrop or by Resize "
                               "and CenterCrop, with or without HorizontalFlip, and delivers it by itself: leave decode out")
     say_once(f"decode='auto': the workers decode everything, because {why}")
     return replace(settings, decoding=Decoding("auto", 0.0))
+
+
+def _say_shortage():
+    why = shortage()
+    if why is not None:
+        say_once(f"decoding on the GPU may wait for the training loop's work, because {why}; start it with {VARIABLE}={MOST}")
 
 
 def _views_of(transform, views):

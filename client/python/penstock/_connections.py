@@ -1,0 +1,39 @@
+"""CUDA's connections to the GPU: a process has eight, unless it asks for more before it uses CUDA.
+
+Streams that share a connection wait for each other, and nvJPEG works on 14 streams for each of the two decoders of a loader. If one of
+them shares the training loop's connection, its image waits for all that the loop has started, which may be a whole step. CUDA reads the
+number when the process first asks it for anything, even for the number of GPUs. So importing the package is the time to set it.
+"""
+import ctypes
+import os
+
+VARIABLE, MOST = "CUDA_DEVICE_MAX_CONNECTIONS", "32"
+
+
+def ask():
+    """Asks CUDA for as many as there can be, unless the program has chosen a number. Returns whether it was too late for that."""
+    if VARIABLE in os.environ:
+        return False
+    if _is_cuda_in_use():
+        return True
+    os.environ[VARIABLE] = MOST
+    return False
+
+
+def shortage():
+    """Why there are fewer than this package would ask for; None if there are not."""
+    if _too_late:
+        return "this program used CUDA before it imported penstock"
+    chosen = os.environ.get(VARIABLE)
+    return None if chosen == MOST else f"{VARIABLE} is {chosen}"
+
+
+def _is_cuda_in_use():
+    try:
+        driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return False  # nothing has loaded it
+    return driver.cuDeviceGetCount(ctypes.byref(ctypes.c_int())) == 0  # else nothing has initialised it
+
+
+_too_late = ask()
