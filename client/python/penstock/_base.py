@@ -249,7 +249,7 @@ class LoaderBase:
 
     def _rate_of_engines(self):
         at = native.State()  # without a fingerprint, because the pixels are others; nobody is given them
-        at.epoch, at.consumed, at.seed = self._at.epoch, self._at.consumed, self._at.seed
+        at.epoch, at.seed = self._at.epoch, self._at.seed  # from its beginning, because its end may be near
         with contextlib.closing(self._connected().open(self._options(1.0, at))) as session:
             take = self._taker(session)
             return rate_of(lambda: take() is not None, self._settings.batch_size)

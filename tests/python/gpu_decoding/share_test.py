@@ -209,6 +209,23 @@ class ChoiceTest(unittest.TestCase):
             self.assertAlmostEqual(rate_of(take, 256), 25_600, delta=1)
         self.assertEqual(rate_of(lambda: False, 256), 0.0)
 
+    def test_the_rate_goes_on_in_the_next_epoch(self):
+        now, takes = [0.0], [0]
+
+        def take():  # two batches an epoch
+            takes[0] += 1
+            now[0] += 0.01
+            return takes[0] % 3 != 0
+
+        with mock.patch.object(shares.time, "monotonic", lambda: now[0]):
+            self.assertAlmostEqual(rate_of(take, 256), 25_600 * 8 / 12, delta=1)
+
+    def test_without_a_rate_the_workers_go_on(self):
+        share = GpuShare(Decoding("auto", None))
+        _, said = self.train(share, 0.064, {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 1600}, lambda: 0.0)
+        self.assertEqual(share.value, 0.0)
+        self.assertIn("too few batches", said)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

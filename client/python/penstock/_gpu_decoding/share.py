@@ -95,6 +95,8 @@ class GpuShare:
             engines = rate_of_engines()
         except FailedPrecondition as error:
             return self._set(0.0, str(error))
+        if engines == 0:
+            return self._set(0.0, "there are too few batches to see how fast the engines are")
         return self._set(share_for(wanted, workers, engines), f"images/s: the loop wants {wanted:,.0f}, workers decode {workers:,.0f}, "
                          f"the engines alone {engines:,.0f}")
 
@@ -117,12 +119,15 @@ def share_for(wanted, workers, engines):
 
 
 def rate_of(take, rows):
-    """Images/s when nothing else is done. `take` takes a batch of `rows`; False: there is none."""
+    """Images/s when nothing else is done; 0 if that cannot be measured. `take` takes a batch of `rows`; False: the epoch has ended."""
+    def takes():
+        return take() or take()
+
     for _ in range(2):  # what is loaded first
-        if not take():
+        if not takes():
             return 0.0
     taken, begin = 0, time.monotonic()
-    while taken < _PROBE_BATCHES and time.monotonic() - begin < _PROBE_SECONDS and take():
+    while taken < _PROBE_BATCHES and time.monotonic() - begin < _PROBE_SECONDS and takes():
         taken += 1
     return taken * rows / (time.monotonic() - begin) if taken else 0.0
 
