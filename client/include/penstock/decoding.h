@@ -105,6 +105,10 @@ struct ImageOptions {
 // little from those of the daemon's workers, which decode what the engines do not take: progressive
 // and gray files, CMYK, unusual sampling, large files. Which samples these are depends on their
 // files and the share alone. Only random_crop and center_crop, in RGB, without steps.
+//
+// Start the program with CUDA_DEVICE_MAX_CONNECTIONS=32, which CUDA reads when the process first
+// uses it. With its eight connections, nvJPEG's streams share one with the program's own, and wait
+// for the work that is queued there. (The Python package sets it.)
 struct GpuDecoding {
   double share = 1.0;  // of the samples that the engines can take, above 0, up to 1
   // Room for a sample's file in a batch; larger files are decoded by workers. 0: 384 KiB, or more
