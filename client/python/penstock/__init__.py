@@ -9,7 +9,7 @@ works without any. It sets CUDA_DEVICE_MAX_CONNECTIONS=32, unless that is set: d
 """
 import importlib
 
-from . import _connections  # noqa: F401  (before anything uses CUDA)
+from ._gpu_decoding import connections as _connections  # noqa: F401  (before anything uses CUDA)
 
 __version__ = "0.1.0"
 

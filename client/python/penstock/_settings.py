@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional, Tuple, Union
 
 from . import ranks, transforms
-from ._connections import MOST, VARIABLE, shortage
 from ._gpu_decoding import Decoding, decoding_of, obstacle
+from ._gpu_decoding.connections import MOST, VARIABLE, shortage
 from ._say import say_once
 from ._where import where_of
 from ._tensors import IMAGE

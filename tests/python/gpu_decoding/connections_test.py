@@ -10,8 +10,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
 import penstock  # noqa: E402
-from penstock import _connections, _settings  # noqa: E402
-from penstock._connections import VARIABLE  # noqa: E402
+from penstock import _settings  # noqa: E402
+from penstock._gpu_decoding import connections  # noqa: E402
+from penstock._gpu_decoding.connections import VARIABLE  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(32)]
 
@@ -27,14 +28,14 @@ class ConnectionsTest(unittest.TestCase):
     def asked(self, driver=None, chosen=None):
         """Whether it was too late, and the number in the environment afterwards."""
         loaded = {"side_effect": OSError("not loaded")} if driver is None else {"return_value": driver}
-        with mock.patch.dict(os.environ), mock.patch.object(_connections.ctypes, "CDLL", **loaded):
+        with mock.patch.dict(os.environ), mock.patch.object(connections.ctypes, "CDLL", **loaded):
             os.environ.pop(VARIABLE, None)
             if chosen is not None:
                 os.environ[VARIABLE] = chosen
-            return _connections.ask(), os.environ.get(VARIABLE)
+            return connections.ask(), os.environ.get(VARIABLE)
 
     def said(self, too_late=False, chosen="32", **more):
-        with mock.patch.dict(os.environ, {VARIABLE: chosen}), mock.patch.object(_connections, "_too_late", too_late), \
+        with mock.patch.dict(os.environ, {VARIABLE: chosen}), mock.patch.object(connections, "_too_late", too_late), \
                 mock.patch.object(_settings, "say_once") as said:
             _settings.make("photographs", transform=CROP, **{"device": "cuda", "decode": "gpu", **more})
         return said.call_args.args[0] if said.called else None
