@@ -29,7 +29,6 @@
 namespace penstock::workers {
 
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
-inline constexpr uint32_t kChannelVersion = 14;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
 
@@ -69,6 +68,10 @@ static_assert(sizeof(decode::Spec) == 96 + sizeof(augment::TransformRecipe) &&
               sizeof(decode::DrawKey) == 32);
 static_assert(sizeof(DecodeRequest) == 208 + sizeof(augment::TransformRecipe) &&
               std::is_trivially_copyable_v<DecodeRequest>);
+
+// With the request's size, so that a struct in it that has grown is another version, too.
+inline constexpr uint32_t kChannelVersion = 15u << 16 | sizeof(DecodeRequest);
+static_assert(sizeof(DecodeRequest) < 1u << 16);
 
 // One more row of the request's image. Its draws are those of the view with its number, from 1 on.
 struct MoreImage {
