@@ -48,7 +48,7 @@ std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec
 }
 
 // Clearing a whole place takes longer than copying a file, so it is done only where another feed's
-// bytes may be.
+// bytes may be. A hijacked worker can note too little; what stays there then is its user's own.
 uint32_t BeginPlace(const Undecoded& undecoded, uint32_t bytes, std::span<std::byte> place) {
   const auto room = static_cast<uint32_t>(place.size() - sizeof(shm::RowNote));
   if (undecoded.rewrites == 0) return room;

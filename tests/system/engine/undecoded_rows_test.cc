@@ -21,8 +21,9 @@ class UndecodedRowsTest : public ::testing::Test {
  protected:
   UndecodedRowsTest() { Fill(rig_); }
   static testing::FakeDataset::Bytes FileOf(uint64_t sample) {
-    return testing::MakeJpeg(80, 72, {.progressive = sample == kProgressive},
-                             static_cast<uint32_t>(sample));
+    const auto number = static_cast<uint32_t>(sample);
+    return testing::MakeJpeg(80 + 7 * (number % 7), 72, {.progressive = sample == kProgressive},
+                             number);
   }
   static void Fill(EngineRig& rig) {
     for (uint64_t sample = 0; sample < EngineRig::kSamples; ++sample)
@@ -89,6 +90,34 @@ TEST_F(UndecodedRowsTest, AnotherRunHasTheSameBytesAndAnotherShareIsAnotherFeed)
   const uint64_t files = CountFiles(rig_.TakeAll(half->session));
   EXPECT_GT(files, EngineRig::kSamples / 5);
   EXPECT_LT(files, EngineRig::kSamples * 4 / 5);
+}
+
+// White, and black where a place has its note, as if there were nothing to clear.
+testing::FakeDataset::Bytes WhiteAndBlack(uint32_t side) {
+  std::string file = absl::StrCat("P5\n", side, " ", side, "\n255\n");
+  file.append(side * side - side, '\xFF').append(side, '\0');
+  const auto bytes = std::as_bytes(std::span(file));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_F(UndecodedRowsTest, NothingOfAnotherFeedIsBehindAFile) {
+  constexpr uint32_t kSide = 128;
+  OpenRequest other = rig_.Request(kOtherPeer);
+  other.feed.decoding = {.geometry = decode::Geometry::kResizeCenterCrop,
+                         .height = kSide,
+                         .width = kSide,
+                         .resize = kSide,
+                         .color = decode::Color::kGray};
+  ASSERT_EQ(decode::RowBytes(other.feed.decoding), kPlace);  // so both have the same slots
+  for (uint64_t epoch = 0; epoch < 4; ++epoch) {
+    OpenRequest request = Request(kPeer);
+    request.first_epoch = other.first_epoch = epoch;  // so that no batch is found in a slot
+    Fill(rig_);
+    EXPECT_EQ(CountFiles(rig_.TakeAll(rig_.Open(request))), EngineRig::kSamples - 1);
+    for (uint64_t sample = 0; sample < EngineRig::kSamples; ++sample)
+      rig_.Become(sample, WhiteAndBlack(kSide));
+    EXPECT_EQ(rig_.TakeAll(rig_.Open(other)).size(), kBatches);
+  }
 }
 
 TEST_F(UndecodedRowsTest, ABadFileIsReplacedAndReportedAsAlways) {
