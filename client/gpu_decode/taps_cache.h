@@ -1,5 +1,5 @@
-// Weights of axes, kept because computing them takes three times as long as all else that a row's
-// tables need. Photographs have a few hundred sides, and so have random boxes of them.
+// Weights of axes, kept because computing them takes most of the time that a row's tables take.
+// Photographs have a few hundred sides, and so have random boxes of them.
 // **Thread safety**: one thread.
 #pragma once
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from . import _feed, _opening
 from . import _penstock as native
-from ._gpu_decoding import Decoding, GpuShare, rate_of
+from ._gpu_decoding.asked import Decoding
+from ._gpu_decoding.share import PROBED, GpuShare, rate_of
 from ._lengths import batches
 from ._patience import Opening, while_gone
 from ._sampling import BatchSampler, Sampler
@@ -249,7 +250,9 @@ class LoaderBase:
 
     def _rate_of_engines(self):
         at = native.State()  # without a fingerprint, because the pixels are others; nobody is given them
-        at.epoch, at.seed = self._at.epoch, self._at.seed  # from its beginning, because its end may be near
+        at.epoch, at.seed = self._at.epoch, self._at.seed
+        if self._batches_left() >= PROBED:  # else from the epoch's beginning
+            at.consumed = self._at.consumed
         with contextlib.closing(self._connected().open(self._options(1.0, at))) as session:
             take = self._taker(session)
             return rate_of(lambda: take() is not None, self._settings.batch_size)
@@ -257,11 +260,14 @@ class LoaderBase:
     def _begin(self):
         """Opens a session. False if this rank has no batch left in the epoch."""
         self._describe()
-        samples = self._stored.epoch_samples if self._order is None else len(self._order)
-        if self._batches(samples - self._at.consumed) == 0:
+        if self._batches_left() == 0:
             return False
         self._open()
         return True
+
+    def _batches_left(self):
+        samples = self._stored.epoch_samples if self._order is None else len(self._order)
+        return self._batches(samples - self._at.consumed)
 
     def _end_epoch(self):
         """Moves the session past the end of the epoch. After this rank's last batch, if another rank has one more, the

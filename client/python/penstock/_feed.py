@@ -4,7 +4,7 @@ import sys
 
 from . import _penstock as native
 from . import _targets
-from ._gpu_decoding import nvjpeg_path
+from ._gpu_decoding.asked import nvjpeg_path
 from ._say import say_once
 from ._where import is_path
 from .errors import InvalidArgument, NotFound

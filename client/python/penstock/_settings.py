@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional, Tuple, Union
 
 from . import ranks, transforms
-from ._gpu_decoding import Decoding, decoding_of, obstacle
+from ._gpu_decoding.asked import Decoding, decoding_of, obstacle
 from ._gpu_decoding.connections import MOST, VARIABLE, shortage
 from ._say import say_once
 from ._where import where_of
@@ -193,7 +193,7 @@ def _decodable(settings):
 def _say_shortage():
     why = shortage()
     if why is not None:
-        say_once(f"decoding on the GPU may wait for the training loop's work, because {why}; start it with {VARIABLE}={MOST}")
+        say_once(f"decoding on the GPU may wait for the training loop's work, because {why}; start the program with {VARIABLE}={MOST}")
 
 
 def _views_of(transform, views):

@@ -28,7 +28,7 @@ class ConnectionsTest(unittest.TestCase):
     def asked(self, driver=None, chosen=None):
         """Whether it was too late, and the number in the environment afterwards."""
         loaded = {"side_effect": OSError("not loaded")} if driver is None else {"return_value": driver}
-        with mock.patch.dict(os.environ), mock.patch.object(connections.ctypes, "CDLL", **loaded):
+        with mock.patch.dict(os.environ), mock.patch("ctypes.CDLL", **loaded):
             os.environ.pop(VARIABLE, None)
             if chosen is not None:
                 os.environ[VARIABLE] = chosen
@@ -58,7 +58,7 @@ class ConnectionsTest(unittest.TestCase):
         self.assertEqual(ran.stdout.strip(), "32")
 
     def test_a_loader_that_may_decode_there_says_what_is_missing(self):
-        self.assertIn("used CUDA before it imported penstock; start it with CUDA_DEVICE_MAX_CONNECTIONS=32", self.said(too_late=True))
+        self.assertIn("used CUDA before it imported penstock; start the program with CUDA_DEVICE_MAX_CONNECTIONS=32", self.said(too_late=True))
         self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS is 1", self.said(chosen="1"))
         self.assertIn("CUDA_DEVICE_MAX_CONNECTIONS is 1", self.said(chosen="1", decode="auto"))
         self.assertIsNone(self.said())

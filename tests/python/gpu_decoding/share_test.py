@@ -10,8 +10,10 @@ import support  # noqa: E402,F401  (finds the package)
 
 import penstock  # noqa: E402
 from penstock import _settings  # noqa: E402
-from penstock._gpu_decoding import Decoding, GpuShare, decoding_of, nvjpeg_path, rate_of, share as shares, share_for  # noqa: E402
-from penstock.errors import FailedPrecondition, InvalidArgument  # noqa: E402
+from penstock._gpu_decoding import share as shares  # noqa: E402
+from penstock._gpu_decoding.asked import Decoding, decoding_of, nvjpeg_path  # noqa: E402
+from penstock._gpu_decoding.share import GpuShare, rate_of, share_for  # noqa: E402
+from penstock.errors import FailedPrecondition, InvalidArgument, ResourceExhausted  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(32), penstock.HorizontalFlip()]
 
@@ -190,12 +192,12 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(share.value, 0.0)
 
     def test_without_engines_the_workers_go_on(self):
-        def none():
-            raise FailedPrecondition("no engines")
-
-        share = GpuShare(Decoding("auto", None))
-        self.train(share, 0.064, {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 1600}, none)
-        self.assertEqual(share.value, 0.0)
+        for error in (FailedPrecondition("no engines"), ResourceExhausted("the pool is full")):
+            share = GpuShare(Decoding("auto", None))
+            _, said = self.train(share, 0.064, {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 1600},
+                                 mock.Mock(side_effect=error))
+            self.assertEqual(share.value, 0.0)
+            self.assertIn(str(error), said)
 
     def test_the_rate_leaves_out_what_is_loaded_first(self):
         now = [0.0]

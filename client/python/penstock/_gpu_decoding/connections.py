@@ -4,7 +4,6 @@ Streams that share a connection wait for each other, and nvJPEG works on 14 stre
 them shares the training loop's connection, its image waits for all that the loop has started, which may be a whole step. CUDA reads the
 number when the process first asks it for anything, even for the number of GPUs. So importing the package is the time to set it.
 """
-import ctypes
 import os
 
 VARIABLE, MOST = "CUDA_DEVICE_MAX_CONNECTIONS", "32"
@@ -21,14 +20,17 @@ def ask():
 
 
 def shortage():
-    """Why there are fewer than this package would ask for; None if there are not."""
+    """Why there are fewer than this package would ask for; None if there are not, or if nobody can tell: the program may have set the
+    number after it used CUDA."""
     if _too_late:
         return "this program used CUDA before it imported penstock"
-    chosen = os.environ.get(VARIABLE)
+    chosen = os.environ.get(VARIABLE, "unset")
     return None if chosen == MOST else f"{VARIABLE} is {chosen}"
 
 
 def _is_cuda_in_use():
+    import ctypes  # here, because it takes longer than the rest of the import
+
     try:
         driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:
