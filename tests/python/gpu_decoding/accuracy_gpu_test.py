@@ -10,6 +10,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402
+import penstock  # noqa: E402  (before CUDA is used)
 
 torch = support.need("torch")
 numpy = support.need("numpy")
@@ -19,7 +20,6 @@ if not torch.cuda.is_available():
 if not support.DATA or not pathlib.Path(support.DATA, "mnist").is_dir():
     support.skip("no folder mnist in PENSTOCK_TEST_DATA")
 
-import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from penstock.bench.train import resnet  # noqa: E402
 from PIL import Image  # noqa: E402

@@ -15,13 +15,13 @@ import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402
+import penstock  # noqa: E402  (before CUDA is used)
 import damaged  # noqa: E402
 
 torch = support.need("torch")
 if not torch.cuda.is_available():
     support.skip("no GPU: torch sees none")
 
-import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 
 BATCH = 64

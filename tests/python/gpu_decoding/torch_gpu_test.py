@@ -7,12 +7,12 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402
+import penstock  # noqa: E402  (before CUDA is used)
 
 torch = support.need("torch")
 if not torch.cuda.is_available():
     support.skip("no GPU: torch sees none")
 
-import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from penstock._gpu_decoding import share as shares  # noqa: E402
 
