@@ -166,7 +166,7 @@ TEST_F(PlaceTest, WhatADeadWorkerLeftIsCleared) {
   EXPECT_TRUE(IsZero(std::span(place).subspan(bytes, place.size() - bytes - sizeof(RowNote))));
 }
 
-TEST_F(PlaceTest, ANoteThatClaimsTooMuchLeavesThePlace) {
+TEST_F(PlaceTest, ANoteThatClaimsTooMuchMeansTheWholePlace) {
   Spec spec = Placed(kRandomCrop);
   std::vector<std::byte> place = Decode(MakeJpeg(90, 80, {}), spec, 1);
   std::memset(place.data() + place.size() - sizeof(RowNote), 0xFF, sizeof(RowNote));

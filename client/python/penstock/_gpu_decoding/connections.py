@@ -20,8 +20,8 @@ def ask():
 
 
 def shortage():
-    """Why there are fewer than this package would ask for; None if there are not, or if nobody can tell: the program may have set the
-    number after it used CUDA."""
+    """Why CUDA has fewer than there can be; None if it has all, as far as the environment tells. A number that the program set after
+    it used CUDA looks as good as one that was set in time."""
     if _too_late:
         return "this program used CUDA before it imported penstock"
     chosen = os.environ.get(VARIABLE, "unset")

@@ -16,7 +16,7 @@ PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
 _SPARE = 0.9  # of what workers decode, to be sure of
 _BESIDE = 0.6  # of the engines' rate, what is left of it beside training
 # Of the time in which a worker decodes an image, what it takes to hand on its file instead, once checkpoints know that its scan is
-# whole: 0.08 to 0.12 on two hosts. Before, in the first epoch or without checkpoints, it is about a half.
+# whole: 0.10 on an H200's host. In the first epoch, and without checkpoints, it is about a half.
 _HANDED_ON = 0.12
 
 
