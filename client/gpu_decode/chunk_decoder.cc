@@ -24,22 +24,22 @@ bool BoxFits(uint32_t begin, const resample::Axis& axis, uint32_t side) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ChunkDecoder>> ChunkDecoder::Make(
-    std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
-    const RowMakerOptions& options) {
-  std::unique_ptr<ChunkDecoder> made(new ChunkDecoder(std::move(device), library, options));
+    std::unique_ptr<DecodeDevice> device, std::shared_ptr<NvjpegDecoder> decoder,
+    uint64_t arena_bytes) {
+  std::unique_ptr<ChunkDecoder> made(
+      new ChunkDecoder(std::move(device), std::move(decoder), arena_bytes));
   PENSTOCK_RETURN_IF_ERROR(made->Allocate());
-  PENSTOCK_RETURN_IF_ERROR(made->decoder_.Restart());
+  PENSTOCK_ASSIGN_OR_RETURN(made->parser_, made->decoder_->MakeParser());
   return made;
 }
 
-ChunkDecoder::ChunkDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
-                           const RowMakerOptions& options)
+ChunkDecoder::ChunkDecoder(std::unique_ptr<DecodeDevice> device,
+                           std::shared_ptr<NvjpegDecoder> decoder, uint64_t arena_bytes)
     : device_(std::move(device)),
-      arena_bytes_(options.arena_bytes),
-      memory_(*device_, CountedMemory::Kind::kDevice,
-              options.arena_bytes + kStagingBytes + options.nvjpeg_bytes),
-      pinned_(*device_, CountedMemory::Kind::kPinned, kStagingBytes + options.nvjpeg_bytes),
-      decoder_(library, options, memory_, pinned_, device_->stream()) {}
+      arena_bytes_(arena_bytes),
+      memory_(*device_, CountedMemory::Kind::kDevice, arena_bytes + kStagingBytes),
+      pinned_(*device_, CountedMemory::Kind::kPinned, kStagingBytes),
+      decoder_(std::move(decoder)) {}
 
 ChunkDecoder::~ChunkDecoder() {
   static_cast<void>(device_->Synchronize());  // a destructor cannot report an error
@@ -74,11 +74,6 @@ absl::Status ChunkDecoder::Allocate() {
   return absl::OkStatus();
 }
 
-absl::Status ChunkDecoder::Begin() {
-  tables_->Clear();
-  return decoder_.ready() ? absl::OkStatus() : decoder_.Restart();
-}
-
 std::string ChunkDecoder::Objection(const JpegRow& row) {
   if (!AxisFits(row.x) || !AxisFits(row.y)) return "its resize makes no row";
   if (!BoxFits(row.left, row.x, row.width) || !BoxFits(row.top, row.y, row.height)) {
@@ -93,7 +88,7 @@ std::string ChunkDecoder::Objection(const JpegRow& row) {
   if (KernelTables::MostWords(row.x, row.y, row.interpolation) > tables_->capacity()) {
     return "its resize needs too many weights";
   }
-  return decoder_.Objection(row.file, {row.width, row.height});
+  return parser_->Objection(row.file, {row.width, row.height});
 }
 
 absl::Status ChunkDecoder::Copy(const uint8_t* pixels, uint8_t* into, uint64_t bytes) {
@@ -103,12 +98,17 @@ absl::Status ChunkDecoder::Copy(const uint8_t* pixels, uint8_t* into, uint64_t b
 absl::StatusOr<ChunkResult> ChunkDecoder::Decode(std::span<const ChunkRow> rows) {
   PlaceAll(rows);
   PENSTOCK_RETURN_IF_ERROR(SetMarks());
-  if (const absl::Status decoded = decoder_.Decode(items_); !decoded.ok()) return Recover(decoded);
+  std::span<const ChunkRow> left = rows;
+  PENSTOCK_ASSIGN_OR_RETURN(std::string error,
+                            decoder_->Decode(items_, [&] { left = AddRows(left); }));
+  if (!error.empty()) return ChunkResult{.error = std::move(error), .unwritten_blocks = {}};
   // Marks are counted before rows are made, so that rows come of images that were complete.
   PENSTOCK_RETURN_IF_ERROR(CountMarks());
-  // While the engines work, the CPU computes the weights.
-  PENSTOCK_RETURN_IF_ERROR(AddRows(rows));
   PENSTOCK_RETURN_IF_ERROR(Finish());
+  while (!left.empty()) {
+    left = AddRows(left);
+    PENSTOCK_RETURN_IF_ERROR(Finish());
+  }
   return ReadCounts();
 }
 
@@ -148,21 +148,17 @@ absl::Status ChunkDecoder::SetMarks() {
   return device_->Synchronize();
 }
 
-// What nvJPEG enqueued before it failed still runs in its memory, so we wait first.
-absl::StatusOr<ChunkResult> ChunkDecoder::Recover(const absl::Status& why) {
-  PENSTOCK_RETURN_IF_ERROR(device_->Synchronize());
-  PENSTOCK_RETURN_IF_ERROR(decoder_.Restart());
-  return ChunkResult{.error = std::string(why.message()), .unwritten_blocks = {}};
-}
-
-absl::Status ChunkDecoder::AddRows(std::span<const ChunkRow> rows) {
+// Fills the tables, which no launch may be reading, and returns the rows for which there was no
+// room.
+std::span<const ChunkRow> ChunkDecoder::AddRows(std::span<const ChunkRow> rows) {
+  const size_t done = items_.size() - rows.size();
   for (size_t i = 0; i < rows.size(); ++i) {
-    const DecodedImage image = {items_[i].pixels, items_[i].pitch};
-    if (tables_->AddImage(*rows[i].row, image, rows[i].into)) continue;
-    PENSTOCK_RETURN_IF_ERROR(Finish());
-    PENSTOCK_CHECK(tables_->AddImage(*rows[i].row, image, rows[i].into));
+    const DecodeItem& item = items_[done + i];
+    if (tables_->AddImage(*rows[i].row, {item.pixels, item.pitch}, rows[i].into)) continue;
+    PENSTOCK_CHECK(tables_->rows() != 0);
+    return rows.subspan(i);
   }
-  return absl::OkStatus();
+  return {};
 }
 
 absl::Status ChunkDecoder::Launch() {

@@ -14,6 +14,7 @@
 #include "client/gpu_decode/decode_device.h"
 #include "client/gpu_decode/kernel_tables.h"
 #include "client/gpu_decode/nvjpeg_decoder.h"
+#include "client/gpu_decode/nvjpeg_parser.h"
 #include "client/gpu_decode/row_maker.h"
 #include "common/base/status.h"
 
@@ -31,7 +32,7 @@ struct ChunkRow {
 };
 
 struct ChunkResult {
-  // Of the call as a whole, in nvJPEG's words: then no row was made, and the decoder is a new one.
+  // Of the call as a whole, in nvJPEG's words: then no row was made.
   std::string error;
   // Otherwise, for each image, how many parts of 64 × 64 pixels nvJPEG left out. Rows of such
   // images are invalid.
@@ -40,16 +41,16 @@ struct ChunkResult {
 
 class ChunkDecoder {
  public:
+  // `decoder` may serve other chunk decoders, too.
   static absl::StatusOr<std::unique_ptr<ChunkDecoder>> Make(std::unique_ptr<DecodeDevice> device,
-                                                            const NvjpegLibrary& library,
-                                                            const RowMakerOptions& options);
+                                                            std::shared_ptr<NvjpegDecoder> decoder,
+                                                            uint64_t arena_bytes);
   ChunkDecoder(const ChunkDecoder&) = delete;
   ChunkDecoder& operator=(const ChunkDecoder&) = delete;
   ~ChunkDecoder();  // waits for the device
 
-  // Before each batch: forgets what an earlier one that failed has left, and restarts the decoder
-  // if that could not. **Errors**: those of NvjpegDecoder::Restart.
-  absl::Status Begin();
+  // Before each batch: forgets what an earlier one that failed has left.
+  void Begin() { tables_->Clear(); }
 
   // Why this row cannot be made of its file; empty if it can.
   std::string Objection(const JpegRow& row);
@@ -59,7 +60,7 @@ class ChunkDecoder {
 
   // Decodes the files, makes their rows, and waits for the device.
   // **Requires**: no objection to any row; at most kMaxImagesOfChunk, which fit the arena.
-  // **Errors**: the device's, and those of NvjpegDecoder::Restart.
+  // **Errors**: the device's, and those of NvjpegDecoder::Decode.
   absl::StatusOr<ChunkResult> Decode(std::span<const ChunkRow> rows);
 
   // Fills a row with zeros.
@@ -68,28 +69,29 @@ class ChunkDecoder {
   // Launches what was added, and waits for the device.
   absl::Status Finish();
 
-  const CountedMemory& memory() const { return memory_; }
+  const CountedMemory& memory() const { return memory_; }  // without the decoder's
+  const std::shared_ptr<NvjpegDecoder>& decoder() const { return decoder_; }
 
  private:
-  ChunkDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
-               const RowMakerOptions& options);
+  ChunkDecoder(std::unique_ptr<DecodeDevice> device, std::shared_ptr<NvjpegDecoder> decoder,
+               uint64_t arena_bytes);
   absl::Status Allocate();
   absl::StatusOr<void*> AllocateOne(uint64_t bytes, absl::string_view what);
   void PlaceAll(std::span<const ChunkRow> rows);
   absl::Status SetMarks();
-  absl::Status AddRows(std::span<const ChunkRow> rows);
+  std::span<const ChunkRow> AddRows(std::span<const ChunkRow> rows);
   absl::Status Launch();
   absl::Status CountMarks();
   ChunkResult ReadCounts() const;
   std::byte* StagedCounts() const;
-  absl::StatusOr<ChunkResult> Recover(const absl::Status& why);
   MarksLaunch Marks() const;
 
   const std::unique_ptr<DecodeDevice> device_;
   const uint64_t arena_bytes_;
   CountedMemory memory_;
   CountedMemory pinned_;
-  NvjpegDecoder decoder_;
+  const std::shared_ptr<NvjpegDecoder> decoder_;
+  std::unique_ptr<NvjpegParser> parser_;
   std::vector<DecodeItem> items_;    // of the current chunk
   std::vector<MarkedImage> images_;  // the same
   uint8_t* arena_ = nullptr;         // in device memory, as the next three

@@ -30,9 +30,23 @@ absl::Status Launched(int error) {
 
 class CudaDecodeDevice final : public DecodeDevice {
  public:
-  CudaDecodeDevice(cuda::StreamHandle stream, cuda::Event event, const DeviceAllocator& allocator)
-      : stream_(stream), event_(std::move(event)), allocator_(allocator) {
+  CudaDecodeDevice(cuda::StreamHandle stream, cuda::Event event, const DeviceAllocator& allocator,
+                   cuda::Stream owned = {})
+      : owned_(std::move(owned)), stream_(stream), event_(std::move(event)), allocator_(allocator) {
     if (allocator_.allocate == nullptr) allocator_ = {AllocateWithCuda, ReleaseWithCuda, nullptr};
+  }
+
+  absl::StatusOr<std::unique_ptr<DecodeDevice>> WithOwnStream() const override {
+    PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream, cuda::Stream::Make(cuda::StreamPriority::kLow));
+    PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, MakeEvent());
+    const cuda::StreamHandle handle = stream.get();
+    return std::make_unique<CudaDecodeDevice>(handle, std::move(event), allocator_,
+                                              std::move(stream));
+  }
+
+  // Its Wait sleeps instead of spinning, which would cost a core that may be one of two.
+  static absl::StatusOr<cuda::Event> MakeEvent() {
+    return cuda::Event::Make(cuda::Event::Waiting::kBlocking);
   }
 
   cuda::StreamHandle stream() const override { return stream_; }
@@ -96,7 +110,6 @@ class CudaDecodeDevice final : public DecodeDevice {
     return Launched(LaunchCountMarks(on_stream));
   }
 
-  // Sleeps instead of spinning, which would cost a core that may be one of two.
   absl::Status Synchronize() override {
     PENSTOCK_RETURN_IF_ERROR(event_.Record(stream_));
     return event_.Wait();
@@ -105,6 +118,7 @@ class CudaDecodeDevice final : public DecodeDevice {
  private:
   cudaStream_t Stream() const { return static_cast<cudaStream_t>(stream_); }
 
+  const cuda::Stream owned_;  // none, if the stream is another's
   const cuda::StreamHandle stream_;
   cuda::Event event_;
   DeviceAllocator allocator_;
@@ -117,7 +131,7 @@ class CudaDecodeDevice final : public DecodeDevice {
 absl::StatusOr<std::unique_ptr<DecodeDevice>> MakeCudaDevice(cuda::StreamHandle stream,
                                                              const DeviceAllocator& allocator) {
   PENSTOCK_RETURN_IF_ERROR(cuda::Usable());
-  PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, cuda::Event::Make(cuda::Event::Waiting::kBlocking));
+  PENSTOCK_ASSIGN_OR_RETURN(cuda::Event event, CudaDecodeDevice::MakeEvent());
   return std::make_unique<CudaDecodeDevice>(stream, std::move(event), allocator);
 }
 

@@ -18,6 +18,9 @@ class DecodeDevice {
  public:
   virtual ~DecodeDevice() = default;
 
+  // The same device and allocator, with a stream of its own.
+  virtual absl::StatusOr<std::unique_ptr<DecodeDevice>> WithOwnStream() const = 0;
+
   virtual cuda::StreamHandle stream() const = 0;
   // Null if there is no memory. The stream's work may still use what is released. Any thread.
   virtual void* Allocate(size_t bytes) = 0;

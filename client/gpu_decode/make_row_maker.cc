@@ -12,4 +12,10 @@ absl::StatusOr<RowMaker> RowMaker::Make(const RowMakerOptions& options) {
   return MakeOn(std::move(device), options);
 }
 
+absl::StatusOr<RowMaker> RowMaker::MakeAnother(cuda::StreamHandle stream) const {
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<DecodeDevice> device,
+                            MakeCudaDevice(stream, options().allocator));
+  return MakeAnotherOn(std::move(device));
+}
+
 }  // namespace penstock::gpu_decode

@@ -1,18 +1,21 @@
-// nvJPEG's decoder of batches. It never trusts the library to survive a failure: after a call that
-// failed, Restart makes everything anew.
-// **Thread safety**: one thread.
+// nvJPEG's decoder of batches, shared by the makers of a loader: each decoder has 14 streams of its
+// own, and a process has few connections to the GPU (README.md, "Connections"). It never trusts the
+// library to survive a failure: after a call that failed, everything is made anew.
+// **Thread safety**: any thread; calls of nvJPEG wait for each other.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "client/gpu_decode/chunks.h"
-#include "client/gpu_decode/counted_memory.h"
-#include "client/gpu_decode/nvjpeg.h"
-#include "client/gpu_decode/row_maker.h"
+#include "absl/functional/function_ref.h"
+#include "client/gpu_decode/decode_device.h"
+#include "client/gpu_decode/nvjpeg_handle.h"
+#include "client/gpu_decode/nvjpeg_parser.h"
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 
 namespace penstock::gpu_decode {
@@ -26,52 +29,58 @@ struct DecodeItem {
 
 class NvjpegDecoder {
  public:
-  // Takes the backend and the chroma from the options. Both kinds of memory outlive the decoder.
-  // All work runs on `stream`. Call Restart before anything else.
-  NvjpegDecoder(const NvjpegLibrary& library, const RowMakerOptions& options, CountedMemory& memory,
-                CountedMemory& pinned, cuda::StreamHandle stream);
+  // Decodes on the device's stream, which nothing else uses.
+  // **Errors**: FailedPrecondition: no engines here; ResourceExhausted: no memory.
+  static absl::StatusOr<std::shared_ptr<NvjpegDecoder>> Make(std::unique_ptr<DecodeDevice> device,
+                                                             const NvjpegLibrary& library,
+                                                             const RowMakerOptions& options);
   NvjpegDecoder(const NvjpegDecoder&) = delete;
   NvjpegDecoder& operator=(const NvjpegDecoder&) = delete;
-  ~NvjpegDecoder();
+  ~NvjpegDecoder();  // waits for the device
 
-  // Makes nvJPEG's objects, in place of those there may be. **Requires**: the stream is idle.
-  // **Errors**: FailedPrecondition: no engines here; ResourceExhausted: no memory.
-  absl::Status Restart();
-  bool ready() const { return bitstream_ != nullptr; }  // false after a Restart that failed
+  // A parser that uses this decoder's memory, and ends before it.
+  // **Errors**: as Make.
+  absl::StatusOr<std::unique_ptr<NvjpegParser>> MakeParser();
 
-  // Why nvJPEG does not decode this file to an image of this size, as far as parsing it tells;
-  // empty if it does.
-  std::string Objection(std::span<const std::byte> file, const ImageSize& size);
+  // Decodes all items, at most RowMakerOptions::max_chunk, and returns when their pixels are
+  // complete. Calls `meanwhile` once while the engines work, unless nvJPEG refuses the call. A
+  // single item is decoded in a call of its own; otherwise fillers make all calls equally large.
+  // Returns what nvJPEG says against the call as a whole, and then no pixel is valid; else nothing.
+  //
+  // **Requires**: nothing is under way that uses the places of the pixels.
+  // **Errors**: the device's; those of Make, if the decoder could not be made anew after a failure,
+  // which the next call tries again.
+  absl::StatusOr<std::string> Decode(std::span<const DecodeItem> items,
+                                     absl::FunctionRef<void()> meanwhile);
 
-  // Enqueues the decoding of all items, at most RowMakerOptions::max_chunk; files stay valid until
-  // the stream has been synchronised, which also must happen before the next call. A single item is
-  // decoded in a call of its own; otherwise fillers make all calls equally large.
-  // **Errors**: Internal: nvJPEG's own, in words; call Restart.
-  absl::Status Decode(std::span<const DecodeItem> items);
+  const CountedMemory& memory() const { return memory_.device; }
 
  private:
-  absl::Status Check(nvjpeg::Code code, absl::string_view what) const;
-  absl::Status Prepare(size_t images);
-  void Destroy();
-  void Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch);
+  NvjpegDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
+                const RowMakerOptions& options);
+  absl::Status Restart() PENSTOCK_REQUIRES(mutex_);
+  void Destroy() PENSTOCK_REQUIRES(mutex_);
+  absl::Status Enqueue(std::span<const DecodeItem> items) PENSTOCK_REQUIRES(mutex_);
+  absl::Status Prepare(size_t images) PENSTOCK_REQUIRES(mutex_);
+  void Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch)
+      PENSTOCK_REQUIRES(mutex_);
 
+  const std::unique_ptr<DecodeDevice> device_;
   const NvjpegLibrary library_;
-  const nvjpeg::Backend backend_;
-  const nvjpeg::Flags flags_;
-  const size_t most_images_;
-  const cuda::StreamHandle stream_;
-  CountedMemory& memory_;
-  nvjpeg::DeviceMemoryCalls memory_calls_;
-  nvjpeg::PinnedMemoryCalls pinned_calls_;
-  nvjpeg::Handle handle_ = nullptr;
-  nvjpeg::State state_ = nullptr;
-  nvjpeg::Bitstream bitstream_ = nullptr;
-  size_t prepared_ = 0;        // images that the state is initialised for
-  uint8_t* filler_ = nullptr;  // in device memory: where fillers' pixels go
-  std::vector<const unsigned char*> data_;
-  std::vector<size_t> bytes_;
-  std::vector<nvjpeg::Image> images_;
-  std::vector<std::vector<std::byte>> across_;  // copies of files that span two registered pieces
+  const RowMakerOptions options_;
+  NvjpegMemory memory_;
+
+  // Held for a whole call, until the engines are done.
+  base::Mutex mutex_;
+  NvjpegHandle handle_ PENSTOCK_GUARDED_BY(mutex_);
+  nvjpeg::State state_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;  // null after a Restart that failed
+  size_t prepared_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // images that the state is initialised for
+  uint8_t* filler_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;  // where fillers' pixels go
+  std::vector<const unsigned char*> data_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<size_t> bytes_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<nvjpeg::Image> images_ PENSTOCK_GUARDED_BY(mutex_);
+  // Copies of files that span two registered pieces.
+  std::vector<std::vector<std::byte>> across_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::gpu_decode

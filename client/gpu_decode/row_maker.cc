@@ -43,7 +43,13 @@ class RowMaker::Impl {
       : decoder_(std::move(decoder)), options_(options), version_(std::move(version)) {}
 
   absl::StatusOr<std::vector<RowOutcome>> MakeRows(const RowBatch& batch);
-  const ChunkDecoder& decoder() const { return *decoder_; }
+  absl::StatusOr<std::unique_ptr<Impl>> MakeAnother(std::unique_ptr<DecodeDevice> device) const;
+  // What `count` returns of the maker's own memory, and of nvJPEG's if it is counted here.
+  uint64_t MemoryBytes(uint64_t (CountedMemory::*count)() const) const {
+    const uint64_t own = (decoder_->memory().*count)();
+    return shares_ ? own : own + (decoder_->decoder()->memory().*count)();
+  }
+  const RowMakerOptions& options() const { return options_; }
   const RowMakerCounts& counts() const { return counts_; }
   const std::string& version() const { return version_; }
 
@@ -65,6 +71,7 @@ class RowMaker::Impl {
   const std::unique_ptr<ChunkDecoder> decoder_;
   const RowMakerOptions options_;
   const std::string version_;
+  bool shares_ = false;  // another maker's nvJPEG
   RowMakerCounts counts_;
 
   // Of the current batch.
@@ -93,7 +100,7 @@ absl::Status RowMaker::Impl::Begin(const RowBatch& batch) {
                                                    " of ", batch.width, " x ", batch.height,
                                                    " pixels, expected at least 1 x 1"));
   }
-  PENSTOCK_RETURN_IF_ERROR(decoder_->Begin());
+  decoder_->Begin();
   batch_ = batch;
   outcomes_.assign(batch.rows.size(), {});
   jpegs_.clear();
@@ -206,6 +213,16 @@ void RowMaker::Impl::Count() {
   }
 }
 
+absl::StatusOr<std::unique_ptr<RowMaker::Impl>> RowMaker::Impl::MakeAnother(
+    std::unique_ptr<DecodeDevice> device) const {
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::unique_ptr<ChunkDecoder> decoder,
+      ChunkDecoder::Make(std::move(device), decoder_->decoder(), options_.arena_bytes));
+  auto made = std::make_unique<Impl>(std::move(decoder), options_, version_);
+  made->shares_ = true;
+  return made;
+}
+
 RowMaker::RowMaker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RowMaker::RowMaker(RowMaker&&) noexcept = default;
 RowMaker& RowMaker::operator=(RowMaker&&) noexcept = default;
@@ -215,8 +232,12 @@ absl::StatusOr<RowMaker> RowMaker::MakeOn(std::unique_ptr<DecodeDevice> device,
                                           const RowMakerOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
   PENSTOCK_ASSIGN_OR_RETURN(const NvjpegLibrary library, NvjpegLibrary::Load(options.nvjpeg_path));
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<ChunkDecoder> decoder,
-                            ChunkDecoder::Make(std::move(device), library, options));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<DecodeDevice> nvjpegs, device->WithOwnStream());
+  PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<NvjpegDecoder> nvjpeg,
+                            NvjpegDecoder::Make(std::move(nvjpegs), library, options));
+  PENSTOCK_ASSIGN_OR_RETURN(
+      std::unique_ptr<ChunkDecoder> decoder,
+      ChunkDecoder::Make(std::move(device), std::move(nvjpeg), options.arena_bytes));
   return RowMaker(std::make_unique<Impl>(
       std::move(decoder), options,
       absl::StrCat("nvJPEG ", library.version, ", ", BackendText(options.backend), ", ",
@@ -227,8 +248,14 @@ absl::StatusOr<std::vector<RowOutcome>> RowMaker::MakeRows(const RowBatch& batch
   return impl_->MakeRows(batch);
 }
 
-uint64_t RowMaker::bytes_in_use() const { return impl_->decoder().memory().in_use(); }
-uint64_t RowMaker::most_bytes_in_use() const { return impl_->decoder().memory().most(); }
+absl::StatusOr<RowMaker> RowMaker::MakeAnotherOn(std::unique_ptr<DecodeDevice> device) const {
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Impl> impl, impl_->MakeAnother(std::move(device)));
+  return RowMaker(std::move(impl));
+}
+
+const RowMakerOptions& RowMaker::options() const { return impl_->options(); }
+uint64_t RowMaker::bytes_in_use() const { return impl_->MemoryBytes(&CountedMemory::in_use); }
+uint64_t RowMaker::most_bytes_in_use() const { return impl_->MemoryBytes(&CountedMemory::most); }
 const RowMakerCounts& RowMaker::counts() const { return impl_->counts(); }
 std::string RowMaker::version() const { return impl_->version(); }
 

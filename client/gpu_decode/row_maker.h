@@ -94,7 +94,7 @@ struct RowMakerOptions {
   uint64_t arena_bytes = uint64_t{256} << 20;
   uint64_t nvjpeg_bytes = uint64_t{240} << 20;
   uint32_t max_chunk = 64;              // images that nvJPEG decodes in one call; 1 … 256
-  cuda::StreamHandle stream = nullptr;  // on which everything runs; give it a low priority
+  cuda::StreamHandle stream = nullptr;  // for all but nvJPEG; give it a low priority
   DeviceAllocator allocator = {};
 };
 
@@ -120,6 +120,15 @@ class RowMaker {
   // The same on a device of the caller's; for tests.
   static absl::StatusOr<RowMaker> MakeOn(std::unique_ptr<DecodeDevice> device,
                                          const RowMakerOptions& options);
+
+  // Another maker with these options and a stream of its own, which shares this one's nvJPEG: their
+  // calls of it wait for each other, and all else is done at the same time. nvJPEG's memory is
+  // counted by this one.
+  //
+  // **Errors**: as Make.
+  absl::StatusOr<RowMaker> MakeAnother(cuda::StreamHandle stream) const;
+  absl::StatusOr<RowMaker> MakeAnotherOn(std::unique_ptr<DecodeDevice> device) const;
+
   RowMaker(RowMaker&&) noexcept;
   RowMaker& operator=(RowMaker&&) noexcept;
   ~RowMaker();  // waits for the stream
@@ -134,12 +143,13 @@ class RowMaker {
   // CUDA or nvJPEG failed for another reason than a file. No row is valid then.
   absl::StatusOr<std::vector<RowOutcome>> MakeRows(const RowBatch& batch);
 
-  // Device memory that this maker and nvJPEG in it hold, in bytes, and the most they held. Any
+  // Device memory that this maker and its nvJPEG hold, in bytes, and the most they held. Any
   // thread may call these.
   uint64_t bytes_in_use() const;
   uint64_t most_bytes_in_use() const;
 
   const RowMakerCounts& counts() const;
+  const RowMakerOptions& options() const;
 
   // Such as "nvJPEG 13.0.1, engines, replicated chroma". Part of a feed's fingerprint, because
   // another version may decode to other pixels.

@@ -103,22 +103,26 @@ class CudaStream final : public Gpu::OwnStream {
   On<cuda::Stream> owned_;
 };
 
-// While one waits for a call of nvJPEG, the other computes weights and starts kernels. A third adds
-// nothing (decode_rates_gpu_test). Together they take at most 496 MiB.
+// While nvJPEG works for one, the other computes weights and starts kernels. A third adds nothing
+// (decode_rates_gpu_test). Together they take at most 496 MiB.
 constexpr int kRowMakers = 2;
 constexpr uint64_t kArenaOfMaker = uint64_t{128} << 20;
-constexpr uint64_t kNvjpegOfMaker = uint64_t{112} << 20;
+constexpr uint64_t kNvjpegOfAll = uint64_t{224} << 20;
 
 class CudaRows final : public Gpu::Rows {
  public:
-  static absl::StatusOr<std::unique_ptr<Rows>> Make(int device, const std::string& nvjpeg) {
+  // With the nvJPEG of `first`, unless that is null.
+  static absl::StatusOr<std::shared_ptr<CudaRows>> Make(int device, const std::string& nvjpeg,
+                                                        const CudaRows* first) {
     PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream, cuda::Stream::Make(cuda::StreamPriority::kLow));
-    PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowMaker maker,
-                              gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg,
-                                                          .arena_bytes = kArenaOfMaker,
-                                                          .nvjpeg_bytes = kNvjpegOfMaker,
-                                                          .stream = stream.get()}));
-    return std::make_unique<CudaRows>(device, std::move(stream), std::move(maker));
+    PENSTOCK_ASSIGN_OR_RETURN(
+        gpu_decode::RowMaker maker,
+        first != nullptr ? (*first->maker_).MakeAnother(stream.get())
+                         : gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg,
+                                                       .arena_bytes = kArenaOfMaker,
+                                                       .nvjpeg_bytes = kNvjpegOfAll,
+                                                       .stream = stream.get()}));
+    return std::make_shared<CudaRows>(device, std::move(stream), std::move(maker));
   }
   CudaRows(int device, cuda::Stream stream, gpu_decode::RowMaker maker)
       : stream_(device, std::move(stream)),
@@ -183,9 +187,11 @@ class CudaGpu final : public Gpu {
     const cuda::DeviceScope scope(device_.ordinal);
     PENSTOCK_RETURN_IF_ERROR(scope.status());
     std::vector<std::shared_ptr<Rows>> makers;
+    std::shared_ptr<CudaRows> first;
     for (int i = 0; i < kRowMakers; ++i) {
-      PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<Rows> maker,
-                                CudaRows::Make(device_.ordinal, nvjpeg));
+      PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<CudaRows> maker,
+                                CudaRows::Make(device_.ordinal, nvjpeg, first.get()));
+      if (first == nullptr) first = maker;
       makers.push_back(std::move(maker));
     }
     return makers;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/check.h"
+#include "common/base/mutex.h"
 #include "tests/support/gpu_decode/emulated_cuda.h"
 // After the header that emulates their language.
 #include "client/gpu_decode/marks.cuh"
@@ -25,6 +26,9 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
  public:
   explicit EmulatedDevice(DeviceLog& log) : log_(log) {}
 
+  absl::StatusOr<std::unique_ptr<gpu_decode::DecodeDevice>> WithOwnStream() const override {
+    return MakeEmulatedDevice(log_);
+  }
   cuda::StreamHandle stream() const override { return nullptr; }
 
   void* Allocate(size_t bytes) override {
@@ -89,6 +93,8 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
   absl::Status Synchronize() override {
     ++log_.synchronisations;
     if (log_.sync_fails) return absl::InternalError("the GPU has failed");
+    static base::Mutex one_at_a_time;  // emulated threads share what CUDA's language has once
+    const base::MutexLock lock(one_at_a_time);
     for (const auto& work : std::exchange(enqueued_, {})) work();
     return absl::OkStatus();
   }

@@ -1,7 +1,9 @@
 // A shared library with the functions of nvJPEG that we use. Device memory is host memory.
 #include "tests/support/gpu_decode/fake_nvjpeg.h"
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "client/gpu_decode/nvjpeg_abi.h"
 #include "common/cuda/registration.h"
@@ -28,6 +30,7 @@ struct FakeState {
   FakeDecoder* decoder;
   void* memory;
   int images = 0;
+  std::atomic<bool> busy = false;  // a state may be in one call at a time
 };
 
 struct FakeBitstream {
@@ -80,6 +83,20 @@ Code DecodeOne(FakeDecoder& decoder, const FakeHeader& header, const Image& imag
   }
 }
 
+Code DecodeAll(FakeDecoder& decoder, const FakeState& state, const unsigned char* const* data,
+               const size_t* bytes, const Image* images) {
+  Code last = kSuccess;
+  for (int i = 0; i < state.images; ++i) {
+    FakeHeader header;
+    if (IsFiller(data[i], bytes[i])) continue;
+    if (!Read(data[i], bytes[i], header)) return kBadJpeg;
+    if (IsAcrossBorder(data[i], bytes[i])) return kExecutionFailed;
+    if (header.fault == FakeFault::kFailsCallAfter) last = kInternalError;
+    if (const Code code = DecodeOne(decoder, header, images[i], state.images)) return code;
+  }
+  return last;
+}
+
 }  // namespace
 
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -110,7 +127,7 @@ FAKE_EXPORT Code nvjpegJpegStateCreate(FakeDecoder* handle, FakeState** state) {
   if (handle->memory.allocate(handle->memory.context, &memory, kStateBytes, nullptr) != 0) {
     return kAllocatorFailure;
   }
-  *state = new FakeState{handle, memory};
+  *state = new FakeState{.decoder = handle, .memory = memory};
   return kSuccess;
 }
 
@@ -158,15 +175,9 @@ FAKE_EXPORT Code nvjpegDecodeBatchedInitialize(FakeDecoder*, FakeState* state, i
 FAKE_EXPORT Code nvjpegDecodeBatched(FakeDecoder* handle, FakeState* state,
                                      const unsigned char* const* data, const size_t* bytes,
                                      Image* images, void*) {
-  if (handle->spoiled) return kExecutionFailed;
-  Code last = kSuccess;
-  for (int i = 0; i < state->images; ++i) {
-    FakeHeader header;
-    if (IsFiller(data[i], bytes[i])) continue;
-    if (!Read(data[i], bytes[i], header)) return kBadJpeg;
-    if (IsAcrossBorder(data[i], bytes[i])) return kExecutionFailed;
-    if (header.fault == FakeFault::kFailsCallAfter) last = kInternalError;
-    if (const Code code = DecodeOne(*handle, header, images[i], state->images)) return code;
-  }
-  return last;
+  if (handle->spoiled || state->busy.exchange(true)) return kExecutionFailed;
+  std::this_thread::yield();
+  const Code code = DecodeAll(*handle, *state, data, bytes, images);
+  state->busy = false;
+  return code;
 }
