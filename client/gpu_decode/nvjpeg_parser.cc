@@ -30,8 +30,7 @@ std::string NvjpegParser::Objection(std::span<const std::byte> file, const Image
                         ", expected ", size.width, " x ", size.height);
   }
   int unsupported = 0;
-  if (const nvjpeg::Code code =
-          calls.batched_supported(handle_.get(), bitstream_, &unsupported)) {
+  if (const nvjpeg::Code code = calls.batched_supported(handle_.get(), bitstream_, &unsupported)) {
     return absl::StrCat("nvJPEG does not tell whether it decodes it: ", nvjpeg::ToText(code));
   }
   return unsupported == 0 ? "" : "nvJPEG does not decode this kind of JPEG here";

@@ -126,9 +126,7 @@ TEST_F(SharedNvjpegTest, ItLivesAsLongAsAMakerUsesItAndIsCountedOnce) {
     EXPECT_EQ(first.bytes_in_use(), alone);
     EXPECT_EQ(first.bytes_in_use() + second.bytes_in_use(), log_.bytes_in_use);
     EXPECT_EQ(second.version(), first.version());
-    {
-      const RowMaker ended = std::move(first);
-    }
+    { const RowMaker ended = std::move(first); }
     EXPECT_EQ(SharedBatch(3, FakeFault::kFailsCall).Make(second), "");
   }
   EXPECT_EQ(log_.bytes_in_use, 0u);
