@@ -115,13 +115,13 @@ class CudaRows final : public Gpu::Rows {
   static absl::StatusOr<std::shared_ptr<CudaRows>> Make(int device, const std::string& nvjpeg,
                                                         const CudaRows* first) {
     PENSTOCK_ASSIGN_OR_RETURN(cuda::Stream stream, cuda::Stream::Make(cuda::StreamPriority::kLow));
-    PENSTOCK_ASSIGN_OR_RETURN(
-        gpu_decode::RowMaker maker,
-        first != nullptr ? (*first->maker_).MakeAnother(stream.get())
-                         : gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg,
-                                                       .arena_bytes = kArenaOfMaker,
-                                                       .nvjpeg_bytes = kNvjpegOfAll,
-                                                       .stream = stream.get()}));
+    PENSTOCK_ASSIGN_OR_RETURN(gpu_decode::RowMaker maker,
+                              first != nullptr
+                                  ? (*first->maker_).MakeAnother(stream.get())
+                                  : gpu_decode::RowMaker::Make({.nvjpeg_path = nvjpeg,
+                                                                .arena_bytes = kArenaOfMaker,
+                                                                .nvjpeg_bytes = kNvjpegOfAll,
+                                                                .stream = stream.get()}));
     return std::make_shared<CudaRows>(device, std::move(stream), std::move(maker));
   }
   CudaRows(int device, cuda::Stream stream, gpu_decode::RowMaker maker)
