@@ -78,7 +78,8 @@ enum class JpegChroma : uint8_t {
 
 // Where device memory comes from; by default, cudaMalloc and cudaFree. Work on the stream may still
 // use memory that is released, so a cache must keep the stream's order, as torch's does. Called
-// while a maker is made, makes rows, or ends.
+// while a maker is made, makes rows, or ends, by the threads of all that share an nvJPEG, also with
+// nvJPEG's own stream; `context` outlives the last of them.
 struct DeviceAllocator {
   void* (*allocate)(void* context, size_t bytes, cuda::StreamHandle stream) = nullptr;  // or null
   void (*release)(void* context, void* memory, size_t bytes, cuda::StreamHandle stream) = nullptr;
@@ -143,8 +144,8 @@ class RowMaker {
   // CUDA or nvJPEG failed for another reason than a file. No row is valid then.
   absl::StatusOr<std::vector<RowOutcome>> MakeRows(const RowBatch& batch);
 
-  // Device memory that this maker and its nvJPEG hold, in bytes, and the most they held. Any
-  // thread may call these.
+  // Device memory that this maker and its nvJPEG hold, in bytes, and the most they held; of a maker
+  // that MakeAnother made, without nvJPEG's. Any thread may call these.
   uint64_t bytes_in_use() const;
   uint64_t most_bytes_in_use() const;
 

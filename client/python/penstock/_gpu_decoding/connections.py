@@ -1,6 +1,6 @@
 """CUDA's connections to the GPU: a process has eight, unless it asks for more before it uses CUDA.
 
-Streams that share a connection wait for each other, and nvJPEG works on 14 streams for each of the two decoders of a loader. If one of
+Streams that share a connection wait for each other, and nvJPEG works on 14 streams of its own for a loader's decoder. If one of
 them shares the training loop's connection, its image waits for all that the loop has started, which may be a whole step. CUDA reads the
 number when the process first asks it for anything, even for the number of GPUs. So importing the package is the time to set it.
 """

@@ -11,6 +11,7 @@ from ..errors import FailedPrecondition, InvalidArgument, ResourceExhausted
 _WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
 _TIMED_STEPS = 8
 _PAUSE, _PAUSE_SECONDS = 4, 0.5  # a step that takes so many times as long as others, and longer than that, was a pause
+_RETRIES = 3  # because of pauses; a loop that pauses every few steps is measured with them
 _FED = 0.02  # share of the time that a trainer may wait for batches and still counts as fed
 _FIRST_BATCHES, _PROBE_BATCHES, _PROBE_SECONDS = 2, 8, 2.0
 PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
@@ -31,8 +32,20 @@ class GpuShare:
 
     def forget(self):
         """Begins to measure anew."""
+        self._retries = _RETRIES
+        self._begin()
+
+    def _begin(self):
         self._steps, self._began, self._given = 0, None, None
         self._times = []  # of steps, in seconds
+
+    def _retry(self):
+        """Begins to measure anew, unless that happened too often. Whether it does."""
+        if self._retries == 0:
+            return False
+        self._retries -= 1
+        self._begin()
+        return True
 
     # In states.
 
@@ -89,16 +102,14 @@ class GpuShare:
         if len(self._times) < _TIMED_STEPS:
             return False
         # A loop that did something else, such as a validation, has kept the workers waiting.
-        if max(self._times) > max(_PAUSE * statistics.median(self._times), _PAUSE_SECONDS):
-            self.forget()
-        return bool(self._times)
+        paused = max(self._times) > max(_PAUSE * statistics.median(self._times), _PAUSE_SECONDS)
+        return not (paused and self._retry())
 
     def choose(self, stats, rows, rate_of_engines):
         """Sets the share, and returns it. `stats`: the session's. `rate_of_engines` returns images/s."""
         wanted, workers = rows / statistics.median(self._times), stats["samples_per_second"]
         waits = stats["waited_seconds"] > _FED * (stats["busy_seconds"] + stats["waited_seconds"])
-        if waits and workers == 0:  # the loop has just paused, so look again
-            self.forget()
+        if waits and workers == 0 and self._retry():  # the loop has just paused
             return 0.0
         # The waiting may have been for the first batches. Workers ahead of the loop decode no faster than it.
         if not waits or workers >= (1 - _FED) * wanted:
