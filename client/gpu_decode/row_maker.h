@@ -122,9 +122,9 @@ class RowMaker {
   static absl::StatusOr<RowMaker> MakeOn(std::unique_ptr<DecodeDevice> device,
                                          const RowMakerOptions& options);
 
-  // Another maker with these options and a stream of its own, which shares this one's nvJPEG: their
+  // Another maker, with these options but for the stream, which shares this one's nvJPEG: their
   // calls of it wait for each other, and all else is done at the same time. nvJPEG's memory is
-  // counted by this one.
+  // counted by this one. The second function is for tests.
   //
   // **Errors**: as Make.
   absl::StatusOr<RowMaker> MakeAnother(cuda::StreamHandle stream) const;
@@ -150,7 +150,7 @@ class RowMaker {
   uint64_t most_bytes_in_use() const;
 
   const RowMakerCounts& counts() const;
-  const RowMakerOptions& options() const;
+  const RowMakerOptions& options() const;  // those given to Make
 
   // Such as "nvJPEG 13.0.1, engines, replicated chroma". Part of a feed's fingerprint, because
   // another version may decode to other pixels.

@@ -103,8 +103,8 @@ class CudaStream final : public Gpu::OwnStream {
   On<cuda::Stream> owned_;
 };
 
-// While nvJPEG works for one, the other computes weights and starts kernels. A third adds nothing
-// (decode_rates_gpu_test). Together they take at most 496 MiB.
+// While nvJPEG works for one, the other parses headers and starts kernels. A third adds nothing.
+// Together they take at most 496 MiB.
 constexpr int kRowMakers = 2;
 constexpr uint64_t kArenaOfMaker = uint64_t{128} << 20;
 constexpr uint64_t kNvjpegOfAll = uint64_t{224} << 20;
