@@ -191,31 +191,6 @@ class ChoiceTest(unittest.TestCase):
                    lambda: self.fail("asked the engines"))
         self.assertEqual(share.value, 0.0)
 
-    def test_a_pause_of_the_loop_is_not_taken_for_what_workers_decode(self):
-        stats = {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 0}
-        for pause_at in (3, *range(40, 56)):
-            now, share = [100.0], GpuShare(Decoding("auto", None))
-            with mock.patch.object(shares.time, "monotonic", lambda: now[0]), mock.patch.object(shares, "say"):
-                for step in range(1000):
-                    # The daemon's rate is of the last second.
-                    stats["samples_per_second"] = 0 if pause_at <= step - 1 < pause_at + 16 else 1600
-                    if share.is_due(lambda: None):
-                        share.choose(stats, 256, lambda: 20_000.0)
-                    share.note_given()
-                    now[0] += 4.0 if step == pause_at else 0.064
-            self.assertAlmostEqual(share.value, 0.73, delta=0.011)
-
-    def test_a_loop_that_pauses_all_the_time_gets_a_share(self):
-        stats = {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 1600}
-        now, share = [100.0], GpuShare(Decoding("auto", None))
-        with mock.patch.object(shares.time, "monotonic", lambda: now[0]), mock.patch.object(shares, "say"):
-            for step in range(1000):
-                if share.is_due(lambda: None):
-                    share.choose(stats, 256, lambda: 20_000.0)
-                share.note_given()
-                now[0] += 0.7 if step % 8 == 0 else 0.064
-        self.assertAlmostEqual(share.value, 0.73, delta=0.011)
-
     def test_workers_that_say_nothing_do_not_keep_a_loop_from_a_share(self):
         share = GpuShare(Decoding("auto", None))
         stats = {"waited_seconds": 5.0, "busy_seconds": 1.0, "samples_per_second": 0}

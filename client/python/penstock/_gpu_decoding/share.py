@@ -2,15 +2,15 @@
 
 To choose, it looks at how long the loop's steps take, how much the workers decode, and how much the engines would.
 """
-import statistics
 import time
 
 from .._say import say
 from ..errors import FailedPrecondition, InvalidArgument, ResourceExhausted
+from .loop_times import LoopTimes
 
 _WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
 _TIMED_STEPS = 8
-_PAUSE, _PAUSE_SECONDS = 4, 0.5  # a step that takes so many times as long as others, and longer than that, was a pause
+_RATE_SECONDS = 3.0  # the daemon's rate of a feed is of no time before that
 _RETRIES = 3  # because of pauses; a loop that pauses every few steps is measured with them
 _FED = 0.02  # share of the time that a trainer may wait for batches and still counts as fed
 _FIRST_BATCHES, _PROBE_BATCHES, _PROBE_SECONDS = 2, 8, 2.0
@@ -33,11 +33,12 @@ class GpuShare:
     def forget(self):
         """Begins to measure anew."""
         self._retries = _RETRIES
+        self._times, self._opened = LoopTimes(), 0.0
         self._begin()
 
     def _begin(self):
         self._steps, self._began, self._given = 0, None, None
-        self._times = []  # of steps, in seconds
+        self._times.begin_anew()
 
     def _retry(self):
         """Begins to measure anew, unless that happened too often. Whether it does."""
@@ -78,7 +79,8 @@ class GpuShare:
             return session
 
     def note_device(self, device):
-        """The session's; below 0: host memory."""
+        """The device of the session that was just opened; below 0: host memory."""
+        self._opened = time.monotonic()
         if device < 0 and self.value is None:
             self._set(0.0, "batches go to host memory")
 
@@ -96,19 +98,23 @@ class GpuShare:
         now = time.monotonic()
         self._began = self._began or now
         if self._steps < _WARM_UP_STEPS or now - self._began < _WARM_UP_SECONDS:
+            self._times.note(self._given, now, timed=False)
             return False
         synchronize()
-        self._times.append(time.monotonic() - self._given)
-        if len(self._times) < _TIMED_STEPS:
+        now = time.monotonic()
+        self._times.note(self._given, now, timed=True)
+        if self._times.timed < _TIMED_STEPS:
             return False
-        # A loop that did something else, such as a validation, has kept the workers waiting.
-        paused = max(self._times) > max(_PAUSE * statistics.median(self._times), _PAUSE_SECONDS)
-        return not (paused and self._retry())
+        # A loop that did something else, such as a validation, has kept the workers waiting. So has one without a session.
+        since = now - _RATE_SECONDS
+        idled = self._opened > since or self._times.paused_since(since) > 0
+        return not (idled and self._retry())
 
     def choose(self, stats, rows, rate_of_engines):
         """Sets the share, and returns it. `stats`: the session's. `rate_of_engines` returns images/s."""
-        wanted, workers = rows / statistics.median(self._times), stats["samples_per_second"]
-        waits = stats["waited_seconds"] > _FED * (stats["busy_seconds"] + stats["waited_seconds"])
+        wanted, workers, waited = rows / self._times.step, stats["samples_per_second"], stats["waited_seconds"]
+        trained = max(0.0, stats["busy_seconds"] - self._times.paused_since(self._opened))
+        waits = waited > _FED * (trained + waited)
         if waits and workers == 0 and self._retry():  # the loop has just paused
             return 0.0
         # The waiting may have been for the first batches. Workers ahead of the loop decode no faster than it.
