@@ -36,6 +36,7 @@ class Walker {
   bool TakeScanHeader(Bytes segment);
   void NoteColors(uint8_t marker, Bytes segment);
   bool IsYcbcr() const;
+  size_t FindMarker() const;
   bool SkipScan();
   uint32_t RestartsOfWholeScan() const;
 
@@ -197,21 +198,34 @@ uint32_t Walker::RestartsOfWholeScan() const {
   return (mcus - 1) / restart_interval_;
 }
 
+// Where the next marker in the scan begins, from `at_` on. A photograph's scan has 0xFF every few
+// hundred bytes, with a 0 stuffed behind it, so blocks are searched for both together.
+size_t Walker::FindMarker() const {
+  constexpr size_t kBlock = 256;
+  const auto* const file = reinterpret_cast<const uint8_t*>(file_.data());
+  size_t at = at_;
+  for (; at + kBlock < file_.size(); at += kBlock) {
+    const uint8_t* const block = file + at;
+    uint8_t found = 0;
+    for (size_t i = 0; i < kBlock; ++i)
+      found |= static_cast<uint8_t>((block[i] == 0xFF) & (block[i + 1] != 0));
+    if (found != 0) break;
+  }
+  while (at + 1 < file_.size() && (file[at] != 0xFF || file[at + 1] == 0)) ++at;
+  return at;
+}
+
 bool Walker::SkipScan() {
-  const auto* const begin = reinterpret_cast<const uint8_t*>(file_.data());
   uint32_t restarts = 0;
-  while (at_ + 1 < file_.size()) {
-    const void* const found = std::memchr(begin + at_, 0xFF, file_.size() - 1 - at_);
-    if (found == nullptr) return false;
-    at_ = static_cast<size_t>(static_cast<const uint8_t*>(found) - begin);
-    const uint8_t next = At(at_ + 1);
+  for (;;) {
+    at_ = FindMarker();
+    if (at_ + 1 >= file_.size()) return false;
+    const uint8_t marker = At(at_ + 1);
     at_ += 2;
-    if (next == 0) continue;
-    if (next == kEnd) return restarts == RestartsOfWholeScan();
-    if (restart_interval_ == 0 || next != kFirstRestart + restarts % 8) return false;
+    if (marker == kEnd) return restarts == RestartsOfWholeScan();
+    if (restart_interval_ == 0 || marker != kFirstRestart + restarts % 8) return false;
     ++restarts;
   }
-  return false;
 }
 
 }  // namespace

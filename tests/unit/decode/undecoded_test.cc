@@ -230,6 +230,27 @@ size_t FindMarker(const JpegFile& file, uint8_t marker) {
   return file.size();
 }
 
+TEST(EngineWalkTest, FindsAMarkerWhereverItIsInTheScan) {
+  const JpegFile file = MakeJpeg(200, 100, {.noise = 60});
+  const size_t scan = FindMarker(file, 0xDA) + 14;
+  ASSERT_GT(file.size(), scan + 2000);  // several of the blocks that are searched at once
+  JpegFile changed = file;
+  std::fill(changed.begin() + static_cast<ptrdiff_t>(scan), changed.end() - 2, std::byte{0xFE});
+  ASSERT_EQ(WalkForEngines(changed)->bytes, file.size());
+  for (size_t at = scan; at + 4 <= file.size(); ++at) {
+    changed[at] = std::byte{0xFF};
+    const auto walk_with = [&](uint8_t next) {
+      changed[at + 1] = std::byte{next};
+      return WalkForEngines(changed);
+    };
+    ASSERT_EQ(walk_with(0x00)->bytes, file.size()) << at;  // stuffed
+    ASSERT_EQ(walk_with(0xD9)->bytes, at + 2) << at;       // the end
+    ASSERT_FALSE(walk_with(0xD0)) << at;                   // no restarts were announced
+    ASSERT_FALSE(walk_with(0xFF)) << at;
+    changed[at] = changed[at + 1] = std::byte{0xFE};
+  }
+}
+
 TEST(EngineWalkTest, LetsNothingOddThrough) {
   const JpegFile file = MakeJpeg(40, 30, {.restart_rows = 1});
   const auto with = [&](uint8_t marker, size_t offset, uint8_t value) {
