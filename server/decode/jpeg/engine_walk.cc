@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace penstock::decode {
 namespace {
@@ -34,7 +35,8 @@ class Walker {
   bool TakeHuffman(Bytes segment);
   bool TakeFrame(uint8_t marker, Bytes segment);
   bool TakeScanHeader(Bytes segment);
-  void NoteColors(uint8_t marker, Bytes segment);
+  bool IsTwice(size_t component) const;
+  bool NoteColors(uint8_t marker, Bytes segment);
   bool IsYcbcr() const;
   size_t FindMarker() const;
   bool SkipScan();
@@ -89,8 +91,8 @@ bool Walker::TakeTables(uint8_t marker, Bytes segment) {
   const bool is_frame =
       marker >= kFrame && marker <= kLastFrame && marker != kArithmetic && marker != kReservedFrame;
   if (is_frame) return TakeFrame(marker, segment);
-  NoteColors(marker, segment);
-  return marker == kComment || (marker >= kFirstApp && marker <= kLastApp);
+  return NoteColors(marker, segment) &&
+         (marker == kComment || (marker >= kFirstApp && marker <= kLastApp));
 }
 
 // Of 8 bits, as baseline has them.
@@ -104,6 +106,14 @@ bool Walker::TakeQuantisation(Bytes segment) {
     quantisations_[segment[0]] = true;
   }
   return true;
+}
+
+// How many zeros, and of how many bits the number is that follows (F.1.2.2). Decoders differ about
+// what none, or ZRL, would be.
+bool IsAcSymbol(uint8_t value) {
+  constexpr uint8_t kEndOfBlock = 0x00, kSixteenZeros = 0xF0;
+  const uint8_t bits = value & 15;
+  return bits == 0 ? value == kEndOfBlock || value == kSixteenZeros : bits <= 10;
 }
 
 bool Walker::TakeHuffman(Bytes segment) {
@@ -123,7 +133,7 @@ bool Walker::TakeHuffman(Bytes segment) {
       return false;
     const uint8_t most = kind == 0 ? 11 : 255;  // a DC code says how many bits follow
     for (const uint8_t value : segment.subspan(1 + kLengths, codes))
-      if (value > most || (kind == 1 && (value & 15) > 10)) return false;
+      if (value > most || (kind == 1 && !IsAcSymbol(value))) return false;
     huffman_[kind][destination] = true;
     segment = segment.subspan(1 + kLengths + codes);
   }
@@ -147,7 +157,7 @@ bool Walker::TakeFrame(uint8_t marker, Bytes segment) {
     components_[i] = {each[0], each[2]};
     facts.horizontal[i] = each[1] >> 4;
     facts.vertical[i] = each[1] & 15;
-    if (each[2] >= kMostTables) return false;
+    if (each[2] >= kMostTables || IsTwice(i)) return false;
   }
   return true;
 }
@@ -168,13 +178,24 @@ bool Walker::TakeScanHeader(Bytes segment) {
   return spectrum[0] == 0 && spectrum[1] == 63 && spectrum[2] == 0;
 }
 
-void Walker::NoteColors(uint8_t marker, Bytes segment) {
-  constexpr size_t kTransform = 11;
-  if (marker == kFirstApp && segment.size() >= 5 && std::memcmp(segment.data(), "JFIF", 5) == 0)
+// Whether an earlier component has the same identifier.
+bool Walker::IsTwice(size_t component) const {
+  const auto end = components_.begin() + static_cast<ptrdiff_t>(component);
+  return std::any_of(components_.begin(), end,
+                     [&](const Component& each) { return each.id == end->id; });
+}
+
+// As libjpeg, which takes shorter segments for something else. False: they contradict each other.
+bool Walker::NoteColors(uint8_t marker, Bytes segment) {
+  constexpr size_t kJfifBytes = 14, kTransform = 11;
+  if (marker == kFirstApp && segment.size() >= kJfifBytes &&
+      std::memcmp(segment.data(), "JFIF", 5) == 0)
     has_jfif_ = true;
-  if (marker == kAdobeApp && segment.size() > kTransform &&
-      std::memcmp(segment.data(), "Adobe", 5) == 0)
-    adobe_transform_ = segment[kTransform];
+  if (marker != kAdobeApp || segment.size() <= kTransform ||
+      std::memcmp(segment.data(), "Adobe", 5) != 0)
+    return true;
+  const uint8_t transform = segment[kTransform];
+  return std::exchange(adobe_transform_, transform).value_or(transform) == transform;
 }
 
 // Only what every decoder takes for YCbCr.

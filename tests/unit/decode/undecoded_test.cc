@@ -269,10 +269,61 @@ TEST(EngineWalkTest, LetsNothingOddThrough) {
   EXPECT_FALSE(with(kSos, 4, 2));      // components
   EXPECT_FALSE(with(kSos, 6, 0x22));   // no such Huffman table
   EXPECT_FALSE(with(kSos, 12, 5));     // a part of the spectrum
+  EXPECT_FALSE(with(kSof, 13, 1));     // a component twice
   EXPECT_FALSE(with(kDri, 5, 0));      // restarts are not announced …
   EXPECT_FALSE(with(kDri, 5, 4));      // … or are fewer than announced
   EXPECT_FALSE(with(kRst0, 1, 0xD3));  // restarts out of order
   EXPECT_FALSE(with(kRst0, 1, 0xE1));  // another marker in the scan
+}
+
+TEST(EngineWalkTest, TakesColorsAsLibjpegDoes) {
+  JpegFile file = MakeJpeg(40, 30, {});
+  const size_t frame = FindMarker(file, 0xC0), scan = FindMarker(file, 0xDA);
+  for (size_t i = 0; i < 3; ++i)
+    file[frame + 10 + 3 * i] = file[scan + 5 + 2 * i] = static_cast<std::byte>("RGB"[i]);
+  const size_t jfif = FindMarker(file, 0xE0);
+  ASSERT_EQ(file[jfif + 3], std::byte{16});
+  EXPECT_TRUE(WalkForEngines(file)->facts.ycbcr);
+  JpegFile shorter = file;  // libjpeg ignores it, and takes the letters for RGB
+  shorter[jfif + 3] = std::byte{15};
+  shorter.erase(shorter.begin() + static_cast<ptrdiff_t>(jfif) + 17);
+  EXPECT_FALSE(WalkForEngines(shorter)->facts.ycbcr);
+
+  const auto adobe = [](uint8_t transform) {
+    JpegFile segment(16);
+    std::memcpy(segment.data(),
+                "\xFF\xEE\0\x0E"
+                "Adobe\0\x64\0\0\0\0",
+                15);
+    segment.back() = std::byte{transform};
+    return segment;
+  };
+  const auto with = [&](std::initializer_list<uint8_t> transforms) {
+    JpegFile changed = file;
+    for (const uint8_t transform : transforms) {
+      const JpegFile segment = adobe(transform);
+      changed.insert(changed.begin() + 2, segment.begin(), segment.end());
+    }
+    return WalkForEngines(changed);
+  };
+  EXPECT_TRUE(with({1, 1})->facts.ycbcr);
+  EXPECT_FALSE(with({0})->facts.ycbcr);
+  EXPECT_FALSE(with({0, 1}));  // they contradict each other
+}
+
+TEST(EngineWalkTest, TakesNoSymbolsThatBaselineDoesNotHave) {
+  const JpegFile file = MakeJpeg(40, 30, {});
+  const auto with = [&](uint8_t symbol) {
+    JpegFile changed = file;
+    size_t at = 0;  // the first table of AC symbols
+    while (changed[at] != std::byte{0xFF} || changed[at + 1] != std::byte{0xC4} ||
+           std::to_integer<uint8_t>(changed[at + 4]) >> 4 != 1)
+      ++at;
+    changed[at + 5 + 16] = std::byte{symbol};
+    return WalkForEngines(changed).has_value();
+  };
+  for (const uint8_t symbol : {0x00, 0xF0, 0x01, 0xFA}) EXPECT_TRUE(with(symbol)) << int{symbol};
+  for (const uint8_t symbol : {0x10, 0x30, 0xE0, 0x0B, 0xFF}) EXPECT_FALSE(with(symbol));
 }
 
 TEST(EngineWalkTest, SurvivesAnyBytes) {
