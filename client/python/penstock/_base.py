@@ -237,14 +237,16 @@ class LoaderBase:
             taken = self._taken()
         self._at_end = taken is not None and taken[1]
         self._begun = taken is not None and not taken[1]
+        if taken is None:
+            return None
         self._gpu_share.note_given()
-        if taken is not None and not self._settings.fail_on_bad_sample:
+        if not self._settings.fail_on_bad_sample:
             self._substitutes.look(self._session, self._client, self._settings.dataset, taken[1])
         return taken
 
     def _choose(self):
         """Chooses the share that the GPU decodes. If it decodes any, a session is opened with it."""
-        if self._gpu_share.choose(self._session.stats(), self._settings.batch_size, self._rate_of_engines):
+        if self._gpu_share.choose(self._settings.batch_size, self._rate_of_engines):
             self._end_session()
             self._goal.fingerprint = 0
 

@@ -1,100 +1,210 @@
-"""Tests the share that decode="auto" chooses for loops that pause: for a compilation, a validation, a checkpoint."""
+"""Tests the share that decode="auto" chooses for training loops: fed and starved ones, that pause, whose steps are uneven."""
 import pathlib
 import sys
+import types
 import unittest
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
+from penstock import _base  # noqa: E402
 from penstock._gpu_decoding import share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
+from penstock._gpu_decoding.pace import Pace  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
+from penstock.errors import FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
 
-ROWS, AHEAD = 256, 6  # of a batch; batches that are decoded ahead
-STEP = 0.064  # seconds: 4,000 images/s
+STEP = 0.064  # seconds
+AHEAD = 6  # batches that are decoded ahead
 
 
 class Loop:
-    """A training loop, its session, and workers that decode `rate` images/s unless all is decoded ahead. `pauses`: seconds by step."""
+    """A loop of `rows` images a step, and workers that decode `rate` images/s unless all is decoded ahead. After `start` seconds the
+    first ones do. `work`: seconds of step i; the loop starts it in no time, and is at most `AHEAD` steps ahead of its GPU."""
 
-    def __init__(self, rate, pauses=lambda step: 0.0, start=2.0):
-        self.rate, self.pauses = rate, pauses
-        self.now, self.ready, self.decoded = 100.0, 0.0, 0.0
-        self.began, self.waited = self.now, 0.0
-        self.seen, self.per_second = (self.now, 0.0), 0
-        self.starts = self.now + start  # until then workers start
+    def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0):
+        self.rate, self.work, self.rows, self.engines = rate, work, rows, engines
+        self.now, self.ready, self.starts = 100.0, 0.0, 100.0 + start
+        self.free = []  # when the GPU will have done the steps that it was given
+        self.share, self.said = GpuShare(Decoding("auto", None)), ""
 
-    def passes(self, seconds):
-        while seconds > 1e-9:  # in steps of the daemon's clock
-            part = min(seconds, 0.05)
-            made = self.rate * part if self.now >= self.starts else 0.0
-            made = min(made, AHEAD * ROWS - self.ready)
-            self.ready, self.decoded = self.ready + made, self.decoded + made
-            self.now, seconds = self.now + part, seconds - part
-            if self.now - self.seen[0] >= 1:
-                self.per_second = int((self.decoded - self.seen[1]) / (self.now - self.seen[0]))
-                self.seen = (self.now, self.decoded)
+    def passes_until(self, then):
+        decoding = max(0.0, then - max(self.now, self.starts))
+        self.ready = min(self.ready + self.rate * decoding, AHEAD * self.rows)
+        self.now = max(self.now, then)
+
+    def synchronize(self):
+        self.passes_until(self.free[-1] if self.free else self.now)
 
     def take(self):
-        while self.ready < ROWS:
-            self.passes(0.002)
-            self.waited += 0.002
-        self.ready -= ROWS
+        if len(self.free) >= AHEAD:
+            self.passes_until(self.free[-AHEAD])
+        if self.ready < self.rows:
+            self.passes_until(max(self.now, self.starts) + (self.rows - self.ready) / self.rate)
+        self.ready = max(0.0, self.ready - self.rows)
+        self.passes_until(self.now + 0.0002)
 
-    def stats(self):
-        return {"waited_seconds": self.waited, "busy_seconds": self.now - self.began - self.waited, "samples_per_second": self.per_second}
-
-    def train(self, share):
-        """The steps after which the share was chosen."""
-        with mock.patch.object(shares.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say"):
-            share.note_device(0)
-            for step in range(20_000):
-                if share.is_due(lambda: self.passes(STEP / 2)):
-                    share.choose(self.stats(), ROWS, lambda: 20_000.0)
-                if share.value is not None:
-                    return step
+    def train(self, most=20_000, pause=lambda i: 0.0):
+        """The steps after which a share was chosen."""
+        with mock.patch.object(shares.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
+            self.share.note_device(0)
+            for i in range(most):
+                if self.share.is_due(self.synchronize):
+                    self.share.choose(self.rows, self.engines)
+                if self.share.value is not None:
+                    return i
                 self.take()
-                share.note_given()
-                self.passes(STEP / 2 + self.pauses(step))
-        raise AssertionError("no share was chosen")
+                self.share.note_given()
+                self.free.append(max([self.now, *self.free[-1:]]) + self.work(i))
+                self.passes_until(self.now + pause(i))
+        return None
+
+    def say(self, text):
+        self.said = text
+
+
+def once(at, seconds):
+    return lambda i: seconds if i == at else 0.0
+
+
+def every(steps, seconds):
+    return lambda i: seconds if i % steps == steps - 1 else 0.0
 
 
 class LoopTest(unittest.TestCase):
-    def chosen(self, loop):
-        share = GpuShare(Decoding("auto", None))
-        loop.train(share)
-        return share.value
+    def chosen(self, loop, pause=lambda i: 0.0):
+        self.assertIsNotNone(loop.train(pause=pause))
+        return loop.share.value
 
-    def test_a_starved_loop_gets_the_share_that_feeds_it_wherever_it_pauses(self):
-        self.assertAlmostEqual(self.chosen(Loop(1600)), 0.73, delta=0.03)
+    def test_a_starved_loop_gets_the_share_that_feeds_it(self):
+        loop = Loop(1600)
+        self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.02)  # it wants 4,000
+        self.assertIn("the loop wants 4,000, workers decode 1,600, the engines alone 20,000", loop.said)
+        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again")))
+
+    def test_a_fed_loop_keeps_its_pixels(self):
+        for rate in (4100, 6000, 20_000):
+            loop = Loop(rate, engines=lambda: self.fail("asked the engines"))
+            self.assertEqual(self.chosen(loop), 0.0)
+            self.assertIn("as fast as the loop trains", loop.said)
+
+    def test_a_little_too_few_workers_are_noticed(self):
+        self.assertAlmostEqual(self.chosen(Loop(3700)), (1 - 0.9 * 3700 / 4000) / 0.88, delta=0.03)
+
+    def test_a_starved_loop_may_pause_anywhere(self):
         for seconds in (0.6, 2.0, 20.0, 300.0):
-            for at in (0, 1, 3, *range(8, 60)):
+            for at in (0, 1, 3, *range(8, 100, 3)):
                 with self.subTest(seconds=seconds, at=at):
-                    loop = Loop(1600, lambda step, at=at, seconds=seconds: seconds if step == at else 0.0)
-                    self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.03)
+                    self.assertAlmostEqual(self.chosen(Loop(1600), once(at, seconds)), 0.73, delta=0.03)
 
-    def test_a_fed_loop_keeps_its_pixels_wherever_it_pauses(self):
-        for seconds in (0.0, 0.6, 2.0, 20.0, 300.0):
-            for at in (0, 1, 3, *range(8, 80)):
+    def test_a_fed_loop_may_pause_anywhere(self):
+        for seconds in (0.6, 2.0, 20.0, 300.0):
+            for at in (0, 1, 3, *range(8, 100, 3)):
                 with self.subTest(seconds=seconds, at=at):
-                    loop = Loop(6000, lambda step, at=at, seconds=seconds: seconds if step == at else 0.0)
-                    self.assertEqual(self.chosen(loop), 0.0)
+                    self.assertEqual(self.chosen(Loop(6000), once(at, seconds)), 0.0)
 
-    def test_a_loop_that_pauses_all_the_time_gets_a_share(self):
-        for every, seconds in ((8, 0.7), (20, 1.0), (50, 4.0)):
-            with self.subTest(every=every):
-                loop = Loop(1600, lambda step, every=every, seconds=seconds: seconds if step % every == 0 else 0.0)
-                self.assertGreater(self.chosen(loop), 0.5)
+    def test_what_was_decoded_ahead_in_a_pause_does_not_hide_that_workers_are_too_few(self):
+        for share, step in ((0.82, STEP), (0.9, STEP), (0.9, 0.4)):
+            for at in (0, 1, 3, *range(8, 100, 3)):
+                with self.subTest(share=share, step=step, at=at):
+                    loop = Loop(share * 256 / step, lambda i, step=step: step)
+                    self.assertAlmostEqual(self.chosen(loop, once(at, 20.0)), (1 - 0.9 * share) / 0.88, delta=0.05)
+
+    def test_what_the_gpu_has_yet_to_do_is_no_pause(self):
+        loop = Loop(6000, lambda i: 0.3)  # some 2 s when the loop is first synchronized
+        self.assertLess(loop.train(), 50)
+
+    def test_loops_that_pause_all_the_time_get_a_share(self):
+        for steps, seconds in ((10, 0.45), (20, 0.6), (30, 1.0), (30, 5.0), (50, 2.0), (50, 4.0)):
+            for start in (0.3, 0.9, 1.7, 2.2):
+                with self.subTest(steps=steps, seconds=seconds, start=start):
+                    self.assertEqual(self.chosen(Loop(6000, start=start), every(steps, seconds)), 0.0)
+                    wanted = 4000 if seconds > 0.5 else 256 * steps / (steps * STEP + seconds)
+                    right = (1 - 0.9 * 1200 / wanted) / 0.88
+                    self.assertAlmostEqual(self.chosen(Loop(1200, start=start), every(steps, seconds)), right, delta=0.12)
+
+    def test_uneven_steps_count_as_their_mean(self):
+        def work(i):  # 256 images in 87.5 ms
+            return 0.2 if i % 4 == 3 else 0.05
+
+        for start in (0.3, 1.0, 2.0):
+            self.assertEqual(self.chosen(Loop(3600, work, start=start)), 0.0)
+            self.assertAlmostEqual(self.chosen(Loop(1400, work, start=start)), (1 - 0.9 * 1400 / 2926) / 0.88, delta=0.03)
+
+    def test_steps_of_any_length(self):
+        for seconds, rows in ((0.001, 8), (0.3, 1024), (0.7, 1024), (1.5, 2048), (4.0, 2048)):
+            with self.subTest(seconds=seconds):
+                wanted = rows / seconds
+                self.assertEqual(self.chosen(Loop(1.5 * wanted, lambda i, s=seconds: s, rows)), 0.0)
+                starved = Loop(0.4 * wanted, lambda i, s=seconds: s, rows, engines=lambda wanted=wanted: 10 * wanted)
+                self.assertAlmostEqual(self.chosen(starved), (1 - 0.9 * 0.4) / 0.88, delta=0.03)
 
     def test_workers_that_start_late_are_not_taken_for_slow_ones(self):
         self.assertEqual(self.chosen(Loop(6000, start=30.0)), 0.0)
 
-    def test_slow_steps_are_no_pauses(self):
-        loop = Loop(200, lambda step: 1.0)  # wants 240
-        share = GpuShare(Decoding("auto", None))
-        loop.train(share)
-        self.assertAlmostEqual(share.value, (1 - 0.9 * 200 / 240.6) / 0.88, delta=0.03)
+    def test_without_engines_the_workers_go_on(self):
+        for error in (FailedPrecondition("no engines"), ResourceExhausted("the pool is full")):
+            loop = Loop(1600, engines=mock.Mock(side_effect=error))
+            self.assertEqual(self.chosen(loop), 0.0)
+            self.assertIn(str(error), loop.said)
+
+    def test_without_a_rate_the_workers_go_on(self):
+        loop = Loop(1600, engines=lambda: 0.0)
+        self.assertEqual(self.chosen(loop), 0.0)
+        self.assertIn("too few batches", loop.said)
+
+    def test_a_daemon_that_goes_away_meanwhile_is_asked_again(self):
+        loop = Loop(1600, engines=mock.Mock(side_effect=[Unavailable("gone"), 20_000.0]))
+        self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.02)
+        self.assertEqual(loop.engines.call_count, 2)
+
+    def test_sessions_that_are_too_short_are_said(self):
+        loop = Loop(1600)
+        for _ in range(16):
+            self.assertIsNone(loop.train(most=20))
+        self.assertEqual(loop.train(most=20), 0)
+        self.assertEqual(loop.share.value, 0.0)
+        self.assertIn("before its pace could be seen", loop.said)
+
+    def test_long_epochs_of_one_session_each_get_a_share(self):
+        loop = Loop(1600)
+        while loop.train(most=80) is None:
+            continue
+        self.assertAlmostEqual(loop.share.value, 0.73, delta=0.03)
+
+
+class PaceTest(unittest.TestCase):
+    def test_what_came_while_the_loop_waited(self):
+        pace = Pace()
+        for work, wait in ((1, 0), (1, 0), (1, 2), (1, 0), (1, 4), (1, 0), (1, 0)):
+            pace.note(work, wait)
+        self.assertEqual((pace.work, pace.arrival, pace.is_fed), (1, 3, False))
+
+    def test_pauses_count_neither_as_work_nor_as_waiting(self):
+        pace = Pace()
+        for work, wait in ((1, 1), (1, 1), (1, 1), (50, 0), (1, 0), (1, 1), (1, 1)):
+            pace.note(work, wait)
+        self.assertTrue(pace.has_paused)
+        self.assertEqual((pace.work, pace.arrival), (1, 2))
+
+    def test_one_wait_does_not_tell_how_fast_batches_come(self):
+        pace = Pace()
+        for wait in (0, 0, 0, 2):
+            pace.note(1, wait)
+        self.assertEqual(pace.arrival, 1.5)
+
+
+class LoaderTest(unittest.TestCase):
+    def test_the_end_of_an_epoch_is_no_step(self):
+        share, taken = mock.Mock(), [("batch", True), None]
+        share.is_due.return_value = False
+        loader = types.SimpleNamespace(_goal=None, _gpu_share=share, _begun=True, _synchronize=None, _taken=lambda: taken.pop(0),
+                                       _settings=types.SimpleNamespace(fail_on_bad_sample=True))
+        self.assertEqual(_base.LoaderBase._next(loader), ("batch", True))
+        loader._begun = True
+        self.assertIsNone(_base.LoaderBase._next(loader))
+        self.assertEqual(share.note_given.call_count, 1)
 
 
 if __name__ == "__main__":

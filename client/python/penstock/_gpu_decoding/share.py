@@ -1,18 +1,19 @@
 """The share of a loader's samples that its GPU decodes: given, kept in a state, or chosen once while the loop trains.
 
-To choose, it looks at how long the loop's steps take, how much the workers decode, and how much the engines would.
+To choose, it looks at some of the loop's steps: how long they work, how fast batches come while they wait for them, and how
+much the engines would decode.
 """
 import time
 
 from .._say import say
-from ..errors import FailedPrecondition, InvalidArgument, ResourceExhausted
-from .loop_times import LoopTimes
+from ..errors import FailedPrecondition, InvalidArgument, ResourceExhausted, Unavailable
+from .pace import Pace
 
 _WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
-_TIMED_STEPS = 8
-_RATE_SECONDS = 3.0  # the daemon's rate of a feed is of no time before that
+_STEPS_AFTER_PAUSE = 64  # until a loop that wants a little more than workers decode has used up what they decoded ahead
+_TIMED_STEPS, _TIMED_SECONDS = 16, 1.0
 _RETRIES = 3  # because of pauses; a loop that pauses every few steps is measured with them
-_FED = 0.02  # share of the time that a trainer may wait for batches and still counts as fed
+_MOST_SESSIONS = 16  # that may end before a share is chosen
 _FIRST_BATCHES, _PROBE_BATCHES, _PROBE_SECONDS = 2, 8, 2.0
 PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
 _SPARE = 0.9  # of what workers decode, to be sure of
@@ -32,20 +33,21 @@ class GpuShare:
 
     def forget(self):
         """Begins to measure anew."""
-        self._retries = _RETRIES
-        self._times, self._opened = LoopTimes(), 0.0
-        self._begin()
+        self._retries, self._sessions = _RETRIES, 0
+        self._begin(_WARM_UP_STEPS)
 
-    def _begin(self):
-        self._steps, self._began, self._given = 0, None, None
-        self._times.begin_anew()
+    def _begin(self, warm_up_steps):
+        self._warm_up_steps, self._steps, self._began = warm_up_steps, 0, None
+        self._longest = 0.0  # step of the warm-up, in seconds
+        self._pace = None  # after the warm-up
+        self._given = self._asked = None  # when the loop got a batch, and when it had done with it and asked for another one
 
     def _retry(self):
         """Begins to measure anew, unless that happened too often. Whether it does."""
         if self._retries == 0:
             return False
         self._retries -= 1
-        self._begin()
+        self._begin(_STEPS_AFTER_PAUSE)
         return True
 
     # In states.
@@ -80,50 +82,59 @@ class GpuShare:
 
     def note_device(self, device):
         """The device of the session that was just opened; below 0: host memory."""
-        self._opened = time.monotonic()
-        if device < 0 and self.value is None:
+        if self.value is not None:
+            return
+        self._sessions += 1
+        self._begin(_WARM_UP_STEPS)
+        if device < 0:
             self._set(0.0, "batches go to host memory")
+        elif self._sessions > _MOST_SESSIONS:
+            self._set(0.0, f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen")
 
     # Choosing.
 
     def note_given(self):
         """The loop has got a batch."""
+        now = time.monotonic()
+        if self._asked is not None:
+            self._pace.note(self._asked - self._given, now - self._asked)
         self._steps += 1
-        self._given = time.monotonic()
+        self._given, self._asked = now, None
+        self._began = self._began or now
 
     def is_due(self, synchronize):
         """Whether it is time to choose, before the loop gets a batch. `synchronize` waits for what the step before has started."""
         if self.value is not None or self._given is None:
             return False
-        now = time.monotonic()
-        self._began = self._began or now
-        if self._steps < _WARM_UP_STEPS or now - self._began < _WARM_UP_SECONDS:
-            self._times.note(self._given, now, timed=False)
+        if self._pace is None:
+            self._warm_up(synchronize)
             return False
         synchronize()
-        now = time.monotonic()
-        self._times.note(self._given, now, timed=True)
-        if self._times.timed < _TIMED_STEPS:
+        self._asked = time.monotonic()
+        if len(self._pace) < _TIMED_STEPS or self._pace.seconds < _TIMED_SECONDS:
             return False
-        # A loop that did something else, such as a validation, has kept the workers waiting. So has one without a session.
-        since = now - _RATE_SECONDS
-        idled = self._opened > since or self._times.paused_since(since) > 0
-        return not (idled and self._retry())
+        paused = self._pace.has_paused or self._longest > self._pace.longest
+        return not (paused and self._retry())
 
-    def choose(self, stats, rows, rate_of_engines):
-        """Sets the share, and returns it. `stats`: the session's. `rate_of_engines` returns images/s."""
-        wanted, workers, waited = rows / self._times.step, stats["samples_per_second"], stats["waited_seconds"]
-        trained = max(0.0, stats["busy_seconds"] - self._times.paused_since(self._opened))
-        waits = waited > _FED * (trained + waited)
-        if waits and workers == 0 and self._retry():  # the loop has just paused
-            return 0.0
-        # The waiting may have been for the first batches. Workers ahead of the loop decode no faster than it.
-        if not waits or workers >= (1 - _FED) * wanted:
+    def _warm_up(self, synchronize):
+        now = time.monotonic()
+        self._longest = max(self._longest, now - self._given)
+        if self._steps >= self._warm_up_steps and now - self._began >= _WARM_UP_SECONDS:
+            synchronize()  # the steps before may have been ahead of the GPU
+            self._pace = Pace()
+
+    def choose(self, rows, rate_of_engines):
+        """Sets the share, and returns it; unless the daemon has gone away. `rate_of_engines` returns images/s."""
+        wanted, workers = rows / self._pace.work, rows / self._pace.arrival
+        if self._pace.is_fed or workers >= wanted:
             return self._set(0.0, "the workers decode as fast as the loop trains")
         try:
             engines = rate_of_engines()
         except (FailedPrecondition, ResourceExhausted) as error:
             return self._set(0.0, str(error))
+        except Unavailable:  # which the loop's own session notices, too
+            self._begin(_WARM_UP_STEPS)
+            return 0.0
         if engines == 0:
             return self._set(0.0, "there are too few batches to see how fast the engines are")
         return self._set(share_for(wanted, workers, engines), f"images/s: the loop wants {wanted:,.0f}, workers decode {workers:,.0f}, "
