@@ -13,7 +13,7 @@ from penstock._gpu_decoding import share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
 from penstock._gpu_decoding.pace import Pace  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
-from penstock.errors import FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
+from penstock.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
 
 STEP = 0.064  # seconds
 AHEAD = 6  # batches that are decoded ahead
@@ -155,9 +155,15 @@ class LoopTest(unittest.TestCase):
         self.assertIn("too few batches", loop.said)
 
     def test_a_daemon_that_goes_away_meanwhile_is_asked_again(self):
-        loop = Loop(1600, engines=mock.Mock(side_effect=[Unavailable("gone"), 20_000.0]))
+        loop = Loop(1600, engines=mock.Mock(side_effect=[Unavailable("gone"), DeadlineExceeded("busy"), 20_000.0]))
         self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.02)
-        self.assertEqual(loop.engines.call_count, 2)
+        self.assertEqual(loop.engines.call_count, 3)
+
+    def test_a_daemon_that_never_answers_is_asked_four_times(self):
+        loop = Loop(1600, engines=mock.Mock(side_effect=DeadlineExceeded("busy")))
+        self.assertEqual(self.chosen(loop), 0.0)
+        self.assertEqual(loop.engines.call_count, 4)
+        self.assertIn("busy", loop.said)
 
     def test_sessions_that_are_too_short_are_said(self):
         loop = Loop(1600)

@@ -6,7 +6,7 @@ much the engines would decode.
 import time
 
 from .._say import say
-from ..errors import FailedPrecondition, InvalidArgument, ResourceExhausted, Unavailable
+from ..errors import DeadlineExceeded, FailedPrecondition, InvalidArgument, NotFound, ResourceExhausted, Unavailable
 from .pace import Pace
 
 _WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
@@ -124,7 +124,7 @@ class GpuShare:
             self._pace = Pace()
 
     def choose(self, rows, rate_of_engines):
-        """Sets the share, and returns it; unless the daemon has gone away. `rate_of_engines` returns images/s."""
+        """Sets the share, and returns it; not yet if the daemon does not answer. `rate_of_engines` returns images/s."""
         wanted, workers = rows / self._pace.work, rows / self._pace.arrival
         if self._pace.is_fed or workers >= wanted:
             return self._set(0.0, "the workers decode as fast as the loop trains")
@@ -132,9 +132,8 @@ class GpuShare:
             engines = rate_of_engines()
         except (FailedPrecondition, ResourceExhausted) as error:
             return self._set(0.0, str(error))
-        except Unavailable:  # which the loop's own session notices, too
-            self._begin(_WARM_UP_STEPS)
-            return 0.0
+        except (Unavailable, DeadlineExceeded, NotFound) as error:  # the daemon may have gone away, and come back
+            return 0.0 if self._retry() else self._set(0.0, str(error))
         if engines == 0:
             return self._set(0.0, "there are too few batches to see how fast the engines are")
         return self._set(share_for(wanted, workers, engines), f"images/s: the loop wants {wanted:,.0f}, workers decode {workers:,.0f}, "
