@@ -41,7 +41,7 @@ struct SessionStats {
   std::string verdict = {};  // one sentence: who waits for whom, and at which stage
 };
 
-// **Thread safety**: one thread at a time, except Stats().
+// **Thread safety**: one thread at a time, except Stats() and Waited().
 // **Ownership**: batches keep their memory after the session is gone.
 // **Errors**: in a forked child, and after a move, calls return kFailedPrecondition.
 class PENSTOCK_EXPORT Session {
@@ -120,6 +120,9 @@ class PENSTOCK_EXPORT Session {
   //
   // **Thread safety**: any thread, even while another one is in Next.
   SessionStats Stats();
+
+  // SessionStats::waited_seconds alone, without asking the daemon. **Thread safety**: any thread.
+  std::chrono::nanoseconds Waited() const;
 
   // Asks the daemon how many samples of this dataset it has replaced or quarantined so far, or has
   // workers decode because a GPU could not.

@@ -227,7 +227,7 @@ class LoaderBase:
 
     def _next(self):
         """(batch, whether it is its epoch's last), or None if this rank has none left."""
-        if self._goal is None and self._gpu_share.is_due(self._synchronize):
+        if self._goal is None and self._gpu_share.is_due(self._synchronize, self._waited):
             self._choose()
         if self._goal is not None and not self._opening(self._begin):
             self._go(self._at.epoch + 1, 0)
@@ -239,10 +239,13 @@ class LoaderBase:
         self._begun = taken is not None and not taken[1]
         if taken is None:
             return None
-        self._gpu_share.note_given()
+        self._gpu_share.note_given(self._waited)
         if not self._settings.fail_on_bad_sample:
             self._substitutes.look(self._session, self._client, self._settings.dataset, taken[1])
         return taken
+
+    def _waited(self):
+        return self._session.waited_seconds
 
     def _choose(self):
         """Chooses the share that the GPU decodes. If it decodes any, a session is opened with it."""

@@ -106,7 +106,7 @@ class DataLoader(Attributes, LoaderBase):
         return super()._sample(sample_id)
 
     def _synchronize(self):
-        torch.cuda.current_stream(self._session.device).synchronize()
+        torch.cuda.synchronize(self._session.device)  # a loop may train on several streams
 
     def _open_device(self):
         device = self._settings.device

@@ -107,6 +107,11 @@ nb::dict ToDict(HeldSession& held) {
   return values;
 }
 
+double WaitedSeconds(HeldSession& held) {
+  return held.Asked(
+      [](Session& session) { return std::chrono::duration<double>(session.Waited()).count(); });
+}
+
 nb::list DescribedTensors(HeldSession& held) { return ToTensorList(Ask<&Session::tensors>(held)); }
 
 nb::tuple View(HeldSession& held, nb::handle lease, size_t tensor) {
@@ -356,6 +361,7 @@ void BindSession(nb::module_& module) {
       .def_prop_ro("delivery_reason", &Ask<&Session::delivery_reason>)
       .def_prop_ro("handle", &Ask<&Session::handle>)
       .def("stats", &ToDict)
+      .def_prop_ro("waited_seconds", &WaitedSeconds)
       .def("close", &HeldSession::Close);
 }
 

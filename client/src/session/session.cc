@@ -109,6 +109,10 @@ std::string Session::host_token() const {
   return core_->grant().made->host_token;
 }
 
+std::chrono::nanoseconds Session::Waited() const {
+  return core_ == nullptr ? std::chrono::nanoseconds(0) : core_->Waited();
+}
+
 SessionStats Session::Stats() { return core_ == nullptr ? SessionStats() : core_->Stats(); }
 
 Result<uint64_t> Session::Quarantined() {

@@ -69,6 +69,7 @@ class SessionCore {
   int device() const { return gpu_ == nullptr ? -1 : gpu_->ordinal(); }
   uint64_t batches_in_epoch() const { return position_.batches_in_epoch(); }
   SessionStats Stats();
+  base::Duration Waited() const { return waits_.waited(); }
   Result<uint64_t> Quarantined();
   Status Close();
   bool Forked() const;

@@ -11,7 +11,7 @@ SessionStats Waits::Count(base::TimePoint now) const {
   const uint64_t waited_for = batches_waited_for_;
   stats.batches = batches_;
   stats.batches_ready = stats.batches - std::min(waited_for, stats.batches);
-  stats.waited_seconds = Seconds(base::Duration(waited_) + since_taken()).count();
+  stats.waited_seconds = Seconds(waited()).count();
   if (stats.batches == 0) return stats;
   const base::TimePoint began = began_;
   stats.busy_seconds = std::max(0.0, Seconds(now - began).count() - stats.waited_seconds);

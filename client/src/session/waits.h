@@ -50,6 +50,8 @@ class Waits {
     return hoarding_since_;
   }
 
+  base::Duration waited() const { return base::Duration(waited_) + since_taken(); }
+
   // The client's own part of SessionStats. A batch that another thread is taking may be counted or
   // not.
   SessionStats Count(base::TimePoint now) const;

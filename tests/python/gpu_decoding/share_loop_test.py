@@ -11,7 +11,7 @@ import support  # noqa: E402,F401  (finds the package)
 from penstock import _base  # noqa: E402
 from penstock._gpu_decoding import share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
-from penstock._gpu_decoding.pace import Pace  # noqa: E402
+from penstock._gpu_decoding.pace import Steps  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 from penstock.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
 
@@ -26,6 +26,7 @@ class Loop:
     def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0):
         self.rate, self.work, self.rows, self.engines = rate, work, rows, engines
         self.now, self.ready, self.starts = 100.0, 0.0, 100.0 + start
+        self.waited, self.taking = 0.0, 0.0
         self.free = []  # when the GPU will have done the steps that it was given
         self.share, self.said = GpuShare(Decoding("auto", None)), ""
 
@@ -38,24 +39,26 @@ class Loop:
         self.passes_until(self.free[-1] if self.free else self.now)
 
     def take(self):
+        began = self.now
         if len(self.free) >= AHEAD:
             self.passes_until(self.free[-AHEAD])
         if self.ready < self.rows:
             self.passes_until(max(self.now, self.starts) + (self.rows - self.ready) / self.rate)
+        self.waited += self.now - began
         self.ready = max(0.0, self.ready - self.rows)
-        self.passes_until(self.now + 0.0002)
+        self.passes_until(self.now + self.taking)
 
     def train(self, most=20_000, pause=lambda i: 0.0):
         """The steps after which a share was chosen."""
         with mock.patch.object(shares.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
             self.share.note_device(0)
             for i in range(most):
-                if self.share.is_due(self.synchronize):
+                if self.share.is_due(self.synchronize, lambda: self.waited):
                     self.share.choose(self.rows, self.engines)
                 if self.share.value is not None:
                     return i
                 self.take()
-                self.share.note_given()
+                self.share.note_given(lambda: self.waited)
                 self.free.append(max([self.now, *self.free[-1:]]) + self.work(i))
                 self.passes_until(self.now + pause(i))
         return None
@@ -81,7 +84,7 @@ class LoopTest(unittest.TestCase):
         loop = Loop(1600)
         self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.02)  # it wants 4,000
         self.assertIn("the loop wants 4,000, workers decode 1,600, the engines alone 20,000", loop.said)
-        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again")))
+        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None))
 
     def test_a_fed_loop_keeps_its_pixels(self):
         for rate in (4100, 6000, 20_000):
@@ -113,7 +116,7 @@ class LoopTest(unittest.TestCase):
 
     def test_what_the_gpu_has_yet_to_do_is_no_pause(self):
         loop = Loop(6000, lambda i: 0.3)  # some 2 s when the loop is first synchronized
-        self.assertLess(loop.train(), 50)
+        self.assertLess(loop.train(), 60)
 
     def test_loops_that_pause_all_the_time_get_a_share(self):
         for steps, seconds in ((10, 0.45), (20, 0.6), (30, 1.0), (30, 5.0), (50, 2.0), (50, 4.0)):
@@ -133,12 +136,33 @@ class LoopTest(unittest.TestCase):
             self.assertAlmostEqual(self.chosen(Loop(1400, work, start=start)), (1 - 0.9 * 1400 / 2926) / 0.88, delta=0.03)
 
     def test_steps_of_any_length(self):
-        for seconds, rows in ((0.001, 8), (0.3, 1024), (0.7, 1024), (1.5, 2048), (4.0, 2048)):
+        for seconds, rows in ((0.0005, 8), (0.001, 8), (0.3, 1024), (0.7, 1024), (1.5, 2048), (4.0, 2048)):
             with self.subTest(seconds=seconds):
                 wanted = rows / seconds
                 self.assertEqual(self.chosen(Loop(1.5 * wanted, lambda i, s=seconds: s, rows)), 0.0)
                 starved = Loop(0.4 * wanted, lambda i, s=seconds: s, rows, engines=lambda wanted=wanted: 10 * wanted)
                 self.assertAlmostEqual(self.chosen(starved), (1 - 0.9 * 0.4) / 0.88, delta=0.03)
+
+    def test_ready_batches_may_take_long_to_take(self):
+        for step in (0.005, 0.05):
+            fed, starved = Loop(3 * 256 / step, lambda i, s=step: s), Loop(0.5 * 256 / step, lambda i, s=step: s, engines=lambda: 1e6)
+            fed.taking = starved.taking = 0.003
+            self.assertEqual(self.chosen(fed), 0.0)
+            self.assertGreater(self.chosen(starved), 0.2)
+
+    def test_workers_that_stall_once_are_not_taken_for_slow_ones(self):
+        for second in range(60):
+            loop = Loop(6000)
+            take = loop.take
+
+            def stalls(loop=loop, take=take, at=100 + second / 5):
+                if at <= loop.now < at + 1:
+                    loop.starts, loop.ready = at + 1, 0.0
+                take()
+
+            loop.take = stalls
+            with self.subTest(second=second):
+                self.assertEqual(self.chosen(loop), 0.0)
 
     def test_workers_that_start_late_are_not_taken_for_slow_ones(self):
         self.assertEqual(self.chosen(Loop(6000, start=30.0)), 0.0)
@@ -181,31 +205,37 @@ class LoopTest(unittest.TestCase):
 
 
 class PaceTest(unittest.TestCase):
+    @staticmethod
+    def pace(*noted):
+        steps = Steps()
+        for work, wait in noted:
+            steps.note(work, wait)
+        return steps.pace()
+
     def test_what_came_while_the_loop_waited(self):
-        pace = Pace()
-        for work, wait in ((1, 0), (1, 0), (1, 2), (1, 0), (1, 4), (1, 0), (1, 0)):
-            pace.note(work, wait)
+        pace = self.pace((1, 0), (1, 0), (1, 2), (1, 0), (1, 4), (1, 0), (1, 0))
         self.assertEqual((pace.work, pace.arrival, pace.is_fed), (1, 3, False))
 
     def test_pauses_count_neither_as_work_nor_as_waiting(self):
-        pace = Pace()
-        for work, wait in ((1, 1), (1, 1), (1, 1), (50, 0), (1, 0), (1, 1), (1, 1)):
-            pace.note(work, wait)
+        pace = self.pace((1, 1), (1, 1), (1, 1), (50, 0), (1, 0), (1, 1), (1, 1), (1, 1))
         self.assertTrue(pace.has_paused)
         self.assertEqual((pace.work, pace.arrival), (1, 2))
 
-    def test_one_wait_does_not_tell_how_fast_batches_come(self):
-        pace = Pace()
-        for wait in (0, 0, 0, 2):
-            pace.note(1, wait)
-        self.assertEqual(pace.arrival, 1.5)
+    def test_what_is_ready_after_a_pause_does_not_look_like_a_fed_loop(self):
+        between = [(10, 0), *[(0.1, 0)] * 9, *[(0.1, 0.005)] * 3]
+        self.assertFalse(self.pace(*[(0.1, 0.005)] * 9, *3 * between).is_fed)
+
+    def test_one_wait_is_no_pace(self):
+        pace = self.pace((1, 0), (1, 0), (1, 100), (1, 0))
+        self.assertTrue(pace.is_fed)
+        self.assertEqual(pace.arrival, 1)
 
 
 class LoaderTest(unittest.TestCase):
     def test_the_end_of_an_epoch_is_no_step(self):
         share, taken = mock.Mock(), [("batch", True), None]
         share.is_due.return_value = False
-        loader = types.SimpleNamespace(_goal=None, _gpu_share=share, _begun=True, _synchronize=None, _taken=lambda: taken.pop(0),
+        loader = types.SimpleNamespace(_goal=None, _gpu_share=share, _begun=True, _synchronize=None, _waited=None, _taken=lambda: taken.pop(0),
                                        _settings=types.SimpleNamespace(fail_on_bad_sample=True))
         self.assertEqual(_base.LoaderBase._next(loader), ("batch", True))
         loader._begun = True

@@ -142,8 +142,8 @@ class ChoiceTest(unittest.TestCase):
             share.note_device(-1)
         self.assertEqual(share.value, 0.0)
         self.assertIn("host memory", said.call_args.args[0])
-        share.note_given()
-        self.assertFalse(share.is_due(lambda: self.fail("synchronized")))
+        share.note_given(None)
+        self.assertFalse(share.is_due(lambda: self.fail("synchronized"), None))
 
     def test_shares(self):
         self.assertEqual(share_for(wanted=1000, workers=2000, engines=5000), 0.0)

@@ -174,6 +174,7 @@ TEST_F(SessionWaitTest, WaitsAreCountedWhereverTheyAreAndTheRestIsTheConsumers) 
   EXPECT_EQ(stats.batches, 2u);
   EXPECT_EQ(stats.batches_ready, 1u);
   EXPECT_GE(stats.waited_seconds, 0.06);
+  EXPECT_EQ(std::chrono::duration<double>(session.Waited()).count(), stats.waited_seconds);
   EXPECT_GE(stats.busy_seconds, 0.04);
 }
 

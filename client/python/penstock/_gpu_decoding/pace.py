@@ -3,65 +3,70 @@ import statistics
 
 _PAUSE, _PAUSE_SECONDS = 4, 0.5  # work that takes so many times as long as other steps', and longer than that, is a pause
 _FED = 0.02  # share of the time that a loop may wait for batches and still counts as fed
-_READY = 0.001  # seconds that taking a batch may take although it is ready
 
 
-class Pace:
-    """Times are in seconds. Pauses, such as a validation, count neither as work nor as waiting: few batches are decoded ahead
-    meanwhile."""
+class Steps:
+    """Steps of a loop while they are noted."""
 
     def __init__(self):
-        self._steps = []  # (work, wait)
+        self._noted = []  # (work, wait)
         self.seconds = 0.0
 
     def note(self, work, wait):
-        """A step: the work on a batch, the GPU's included, and then the wait for the next one."""
-        self._steps.append((work, wait))
+        """Seconds of the work on a batch, the GPU's included, and then of the wait for the next one, which is 0 if that is ready."""
+        self._noted.append((work, wait))
         self.seconds += work + wait
 
     def __len__(self):
-        return len(self._steps)
+        return len(self._noted)
 
-    @property
-    def longest(self):
-        """What takes longer is a pause."""
-        return max(_PAUSE * statistics.median(work for work, _ in self._steps), _PAUSE_SECONDS)
+    def pace(self):
+        return Pace(self._noted)
 
-    @property
-    def has_paused(self):
-        return any(work > self.longest for work, _ in self._steps)
 
-    @property
-    def work(self):
-        """The mean, because batches that are ready make up for uneven steps."""
-        longest = self.longest
-        return max(statistics.fmean(work for work, _ in self._steps if work <= longest), 1e-9)
+class Pace:
+    """What steps tell, in seconds.
 
-    @property
-    def is_fed(self):
-        waited = sum(wait for _, wait in self._steps if wait > _READY)
-        return waited <= _FED * (waited + len(self._steps) * self.work)
+    `longest`: work that takes longer is a pause, such as a validation. `has_paused`. `work`: of a step, the mean, because
+    batches that are ready make up for uneven steps. `is_fed`: the loop hardly waits. `arrival`: between two batches, while the
+    loop waits for them. Pauses are no steps. Neither are, for `is_fed` and `arrival`, those that follow a pause until the
+    loop waits, because batches are decoded ahead meanwhile."""
 
-    @property
-    def arrival(self):
-        """Between two batches, while the loop waits for them: when it has waited for one, nothing is ready."""
+    def __init__(self, steps):
+        works = [work for work, _ in steps]
+        self.longest = max(_PAUSE * statistics.median(works), _PAUSE_SECONDS)
+        self.has_paused = max(works) > self.longest
+        self.work = max(statistics.fmean(work for work in works if work <= self.longest), 1e-9)
+        runs = self._runs(steps)
+        self.is_fed = self._fed(runs)
+        self.arrival = self._arrival(runs)
+
+    def _runs(self, steps):
+        """The steps between pauses."""
+        runs = [[]]
+        for work, wait in steps:
+            if work > self.longest:
+                runs.append([])
+            else:
+                runs[-1].append((work, wait))
+        return [runs[0], *map(_after_its_first_wait, runs[1:])]
+
+    def _fed(self, runs):
+        waits = [wait for run in runs for _, wait in run]
+        waited = sum(waits) - max(waits, default=0.0)  # once is no pace
+        return waited <= _FED * (waited + len(waits) * self.work)
+
+    def _arrival(self, runs):
         arrivals, seconds = 0, 0.0
-        for run in self._runs():
-            waited = [i for i, (_, wait) in enumerate(run) if wait > _READY]
-            if len(waited) > 1:
+        for run in runs:
+            waited = [i for i, (_, wait) in enumerate(run) if wait > 0]
+            if len(waited) > 1:  # hardly anything is ready after a wait
                 first, last = waited[0], waited[-1]
                 arrivals += last - first
                 seconds += sum(work + wait for work, wait in run[first + 1:last + 1])
-        if arrivals:
-            return seconds / arrivals
-        return self.work + statistics.fmean(wait for _, wait in self._steps)
+        return seconds / arrivals if arrivals else self.work
 
-    def _runs(self):
-        """The steps between pauses."""
-        longest, runs = self.longest, [[]]
-        for step in self._steps:
-            if step[0] > longest:
-                runs.append([])
-            else:
-                runs[-1].append(step)
-        return runs
+
+def _after_its_first_wait(run):
+    first = next((i + 1 for i, (_, wait) in enumerate(run) if wait > 0), 0)
+    return run[first:]

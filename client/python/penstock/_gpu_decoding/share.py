@@ -6,13 +6,13 @@ much the engines would decode.
 import time
 
 from .._say import say
-from ..errors import DeadlineExceeded, FailedPrecondition, InvalidArgument, NotFound, ResourceExhausted, Unavailable
-from .pace import Pace
+from ..errors import Error, FailedPrecondition, InvalidArgument, ResourceExhausted
+from .pace import Steps
 
 _WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
 _STEPS_AFTER_PAUSE = 64  # until a loop that wants a little more than workers decode has used up what they decoded ahead
-_TIMED_STEPS, _TIMED_SECONDS = 16, 1.0
-_RETRIES = 3  # because of pauses; a loop that pauses every few steps is measured with them
+_TIMED_STEPS, _TIMED_SECONDS = 32, 3.0
+_RETRIES = 3  # because of pauses: a loop that pauses every few steps is measured with them; and because of the daemon
 _MOST_SESSIONS = 16  # that may end before a share is chosen
 _FIRST_BATCHES, _PROBE_BATCHES, _PROBE_SECONDS = 2, 8, 2.0
 PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
@@ -33,22 +33,16 @@ class GpuShare:
 
     def forget(self):
         """Begins to measure anew."""
-        self._retries, self._sessions = _RETRIES, 0
+        self._pauses_left, self._errors_left, self._sessions = _RETRIES, _RETRIES, 0
         self._begin(_WARM_UP_STEPS)
 
     def _begin(self, warm_up_steps):
         self._warm_up_steps, self._steps, self._began = warm_up_steps, 0, None
         self._longest = 0.0  # step of the warm-up, in seconds
-        self._pace = None  # after the warm-up
+        self._timed = None  # steps, after the warm-up
+        self._pace = None  # of these, once it is time to choose
         self._given = self._asked = None  # when the loop got a batch, and when it had done with it and asked for another one
-
-    def _retry(self):
-        """Begins to measure anew, unless that happened too often. Whether it does."""
-        if self._retries == 0:
-            return False
-        self._retries -= 1
-        self._begin(_STEPS_AFTER_PAUSE)
-        return True
+        self._waited = 0.0  # by the session, until then
 
     # In states.
 
@@ -93,35 +87,41 @@ class GpuShare:
 
     # Choosing.
 
-    def note_given(self):
-        """The loop has got a batch."""
+    def note_given(self, waited):
+        """The loop has got a batch. `waited` returns how long the session has waited for batches, in seconds."""
         now = time.monotonic()
         if self._asked is not None:
-            self._pace.note(self._asked - self._given, now - self._asked)
+            wait = waited() - self._waited
+            self._timed.note(max(0.0, now - self._given - wait), wait)
         self._steps += 1
         self._given, self._asked = now, None
         self._began = self._began or now
 
-    def is_due(self, synchronize):
+    def is_due(self, synchronize, waited):
         """Whether it is time to choose, before the loop gets a batch. `synchronize` waits for what the step before has started."""
         if self.value is not None or self._given is None:
             return False
-        if self._pace is None:
+        if self._timed is None:
             self._warm_up(synchronize)
             return False
         synchronize()
-        self._asked = time.monotonic()
-        if len(self._pace) < _TIMED_STEPS or self._pace.seconds < _TIMED_SECONDS:
+        self._asked, self._waited = time.monotonic(), waited()
+        if len(self._timed) < _TIMED_STEPS or self._timed.seconds < _TIMED_SECONDS:
             return False
+        self._pace = self._timed.pace()
         paused = self._pace.has_paused or self._longest > self._pace.longest
-        return not (paused and self._retry())
+        if not paused or self._pauses_left == 0:
+            return True
+        self._pauses_left -= 1
+        self._begin(_STEPS_AFTER_PAUSE)
+        return False
 
     def _warm_up(self, synchronize):
         now = time.monotonic()
         self._longest = max(self._longest, now - self._given)
         if self._steps >= self._warm_up_steps and now - self._began >= _WARM_UP_SECONDS:
             synchronize()  # the steps before may have been ahead of the GPU
-            self._pace = Pace()
+            self._timed = Steps()
 
     def choose(self, rows, rate_of_engines):
         """Sets the share, and returns it; not yet if the daemon does not answer. `rate_of_engines` returns images/s."""
@@ -132,8 +132,12 @@ class GpuShare:
             engines = rate_of_engines()
         except (FailedPrecondition, ResourceExhausted) as error:
             return self._set(0.0, str(error))
-        except (Unavailable, DeadlineExceeded, NotFound) as error:  # the daemon may have gone away, and come back
-            return 0.0 if self._retry() else self._set(0.0, str(error))
+        except Error as error:  # the daemon may have gone away, and come back
+            if self._errors_left == 0:
+                return self._set(0.0, str(error))
+            self._errors_left -= 1
+            self._begin(_WARM_UP_STEPS)
+            return 0.0
         if engines == 0:
             return self._set(0.0, "there are too few batches to see how fast the engines are")
         return self._set(share_for(wanted, workers, engines), f"images/s: the loop wants {wanted:,.0f}, workers decode {workers:,.0f}, "
