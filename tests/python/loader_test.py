@@ -178,6 +178,7 @@ class LoaderTest(LoaderFixture):
         stats = loader.stats()
         self.assertEqual(stats["batches"], 10)
         self.assertGreater(stats["waited_seconds"] + stats["busy_seconds"], 0)
+        self.assertEqual(loader._session.waited_seconds, stats["waited_seconds"])
         self.assertTrue(stats["daemon_answered"])
         self.assertRegex(stats["verdict"], "holds up|sets the pace")
 
