@@ -1,7 +1,10 @@
 """Tests how decode="auto" measures the engines: with a session of its own, from where the loader stands, and without a trace in the
 loader's own epoch. Workers stand for the engines, so that it needs no GPU."""
+import functools
+import itertools
 import pathlib
 import sys
+import time
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -10,6 +13,10 @@ import support  # noqa: E402
 torch = support.need("torch")
 
 from loader_fixture import LoaderFixture, ids  # noqa: E402
+
+from penstock._gpu_decoding import share as shares  # noqa: E402
+from penstock._gpu_decoding.asked import Decoding  # noqa: E402
+from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 
 SAMPLES = 100
 
@@ -54,6 +61,46 @@ class ProbeTest(LoaderFixture):
             began, rate = self.probed(loader, batches)
             self.assertEqual(began, [(0, consumed)])
             self.assertGreater(rate, 0)
+
+
+class ChoiceTest(LoaderFixture):
+    """Workers stand for the engines here, too."""
+
+    def chosen(self, loader, work=0.0):
+        """The shares of the sessions that were opened in an epoch of a loop that takes `work` seconds for a step, and what was said."""
+        share, options = GpuShare(Decoding("auto", None)), loader._options
+        loader._gpu_share, opened = share, []
+
+        def by_workers(gpu_share, at=None):
+            opened.append(gpu_share)
+            return options(0.0, at)
+
+        with mock.patch.object(loader, "_options", by_workers), mock.patch.object(loader, "_synchronize", lambda: None), \
+                mock.patch.object(share, "note_device", lambda device: GpuShare.note_device(share, 0)), \
+                mock.patch.multiple(shares, _WARM_UP_STEPS=4, _WARM_UP_SECONDS=0, _TIMED_STEPS=8, _TIMED_SECONDS=0), \
+                mock.patch.object(shares, "say") as said:
+            given = []
+            for batch in loader:
+                given.append(batch)
+                time.sleep(work)
+        self.assertEqual(sorted(ids(given)), list(range(SAMPLES)))
+        return opened, said.call_args.args[0]
+
+    def test_a_starved_loop_goes_on_with_a_share(self):
+        loader = self.loader(batch_size=2, shuffle=True)
+        with mock.patch.object(loader, "_waited", functools.partial(next, itertools.count())):  # a second for each batch
+            opened, said = self.chosen(loader)
+        share = loader.state_dict()["gpu_share"]
+        self.assertGreater(share, 0)
+        self.assertEqual(opened, [0.0, 1.0, share])  # the first session, the engines', the one with both
+        self.assertIn("the engines alone", said)
+
+    def test_a_fed_loop_goes_on_as_it_was(self):
+        loader = self.loader(batch_size=2, shuffle=True)
+        opened, said = self.chosen(loader, work=0.05)
+        self.assertEqual(loader.state_dict()["gpu_share"], 0)
+        self.assertEqual(opened, [0.0])
+        self.assertIn("as fast as the loop trains", said)
 
 
 if __name__ == "__main__":

@@ -84,6 +84,7 @@ class LoopTest(unittest.TestCase):
         loop = Loop(1600)
         self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.02)  # it wants 4,000
         self.assertIn("the loop wants 4,000, workers decode 1,600, the engines alone 20,000", loop.said)
+        loop.share.note_given(lambda: self.fail("measured again"))
         self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None))
 
     def test_a_fed_loop_keeps_its_pixels(self):

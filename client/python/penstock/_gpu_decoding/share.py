@@ -145,6 +145,7 @@ class GpuShare:
 
     def _set(self, share, why):
         self.value = share
+        self._begin(_WARM_UP_STEPS)  # nothing of the steps is kept
         say(f"decode='auto': gpu_share={share:g} from here on, kept in the loader's state ({why})")
         return share
 
