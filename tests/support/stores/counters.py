@@ -26,8 +26,9 @@ class Counters:
         self.reset()
 
     def reset(self):
-        """Forgets all but what is under way and open now."""
+        """Forgets all but what is under way and open now. Waits a moment for requests whose clients already have it all."""
         with self._lock:
+            self._settle()
             self._faults = collections.Counter()
             self._totals = collections.Counter()
             self._statuses = collections.Counter()
@@ -73,10 +74,13 @@ class Counters:
     def read(self):
         """Returns all counts. Waits a moment for requests whose clients already have it all."""
         with self._lock:
-            self._lock.wait_for(lambda: self._under_way == 0, SETTLE_S)
+            self._settle()
             return {**{name: self._totals[name] for name in ("requests", "bytes", *KINDS)},
                     "connections": self._totals["connections"], "open": self._open,
                     "most_open": self._most_open, "under_way": self._under_way,
                     "most_under_way": self._most, "statuses": dict(self._statuses),
                     "faults": dict(self._faults),
                     "objects": json.loads(json.dumps(self._objects))}
+
+    def _settle(self):
+        self._lock.wait_for(lambda: self._under_way == 0, SETTLE_S)
