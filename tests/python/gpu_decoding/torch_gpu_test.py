@@ -1,4 +1,6 @@
 """Tests decode="gpu" of penstock.torch: the same samples, crops and order as the workers', pixels that differ a little."""
+import functools
+import itertools
 import os
 import pathlib
 import shutil
@@ -14,7 +16,6 @@ if not torch.cuda.is_available():
     support.skip("no GPU: torch sees none")
 
 import penstock.torch  # noqa: E402
-from penstock._gpu_decoding import share as shares  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(64), penstock.HorizontalFlip()]
 ROWS = 10
@@ -149,7 +150,7 @@ class GpuDecodingTest(support.FeedTest):
 
     def test_a_loop_that_waits_is_given_a_share(self):
         loader = self.loader(decode="auto", batch_size=2)
-        with mock.patch.object(shares, "_FED", -1):  # however fast the workers are
+        with mock.patch.object(loader, "_waited", functools.partial(next, itertools.count())):  # a second for each batch
             for epoch in range(1000):
                 for _ in loader:
                     pass
