@@ -108,8 +108,8 @@ bool Walker::TakeQuantisation(Bytes segment) {
   return true;
 }
 
-// How many zeros, and of how many bits the number is that follows (F.1.2.2). Decoders differ about
-// what none, or ZRL, would be.
+// A run of zeros, and how many bits the coefficient behind it has (F.1.2.2). Without a coefficient
+// only two runs mean something, and decoders differ about the others.
 bool IsAcSymbol(uint8_t value) {
   constexpr uint8_t kEndOfBlock = 0x00, kSixteenZeros = 0xF0;
   const uint8_t bits = value & 15;
@@ -185,7 +185,7 @@ bool Walker::IsTwice(size_t component) const {
                      [&](const Component& each) { return each.id == end->id; });
 }
 
-// As libjpeg, which takes shorter segments for something else. False: they contradict each other.
+// Like libjpeg, ignores segments that are too short. Returns false if two contradict each other.
 bool Walker::NoteColors(uint8_t marker, Bytes segment) {
   constexpr size_t kJfifBytes = 14, kTransform = 11;
   if (marker == kFirstApp && segment.size() >= kJfifBytes &&
@@ -219,8 +219,8 @@ uint32_t Walker::RestartsOfWholeScan() const {
   return (mcus - 1) / restart_interval_;
 }
 
-// Where the next marker in the scan begins, from `at_` on. A photograph's scan has 0xFF every few
-// hundred bytes, with a 0 stuffed behind it, so blocks are searched for both together.
+// Where the scan's next marker begins, from `at_` on. A photograph's scan has a stuffed 0xFF 0x00
+// every few hundred bytes, so a search for 0xFF alone would stop at each.
 size_t Walker::FindMarker() const {
   constexpr size_t kBlock = 256;
   const auto* const file = reinterpret_cast<const uint8_t*>(file_.data());

@@ -1,4 +1,4 @@
-"""Tests the share that decode="auto" chooses for training loops: fed and starved ones, that pause, whose steps are uneven."""
+"""Tests the share that decode="auto" chooses for simulated training loops: fed or starved, with pauses or uneven steps."""
 import pathlib
 import sys
 import types
@@ -20,8 +20,8 @@ AHEAD = 6  # batches that are decoded ahead
 
 
 class Loop:
-    """A loop of `rows` images a step, and workers that decode `rate` images/s unless all is decoded ahead. After `start` seconds the
-    first ones do. `work`: seconds of step i; the loop starts it in no time, and is at most `AHEAD` steps ahead of its GPU."""
+    """A loop of `rows` images a step, and workers that decode `rate` images/s, `AHEAD` batches ahead at most. They begin after `start`
+    seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it."""
 
     def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0):
         self.rate, self.work, self.rows, self.engines = rate, work, rows, engines

@@ -177,7 +177,7 @@ TEST_F(PiecesTest, AFailureIsToldAndTheNextReadAsksAgain) {
   object_->Hold(true);
   pieces.Expect(object_, 0, 100);
   Await([&] { return object_->under_way() == 1; });
-  // Not compared with its message: absl counts who shares it where ThreadSanitizer sees nothing.
+  // Only the code: absl counts a status's owners in a library that ThreadSanitizer does not see.
   std::thread reader([&] { EXPECT_TRUE(absl::IsUnavailable(Read(pieces, 0, 0, 100))); });
   Await([&] { return pieces.counts().found == 1; });
   object_->Hold(false);

@@ -1,4 +1,4 @@
-"""The pace of a training loop, and of those who decode for it, from the loop's steps: it works, then waits for a batch."""
+"""How fast a training loop works, and how fast batches arrive, seen in the loop's steps: it works, then waits for a batch."""
 import statistics
 
 _PAUSE, _PAUSE_SECONDS = 4, 0.5  # work that takes so many times as long as other steps', and longer than that, is a pause
@@ -6,7 +6,7 @@ _FED = 0.02  # share of the time that a loop may wait for batches and still coun
 
 
 class Steps:
-    """Steps of a loop while they are noted."""
+    """The steps of a loop, as they are noted."""
 
     def __init__(self):
         self._noted = []  # (work, wait)
@@ -25,12 +25,15 @@ class Steps:
 
 
 class Pace:
-    """What steps tell, in seconds.
+    """What the steps show. Times are in seconds, and leave pauses out.
 
-    `longest`: work that takes longer is a pause, such as a validation. `has_paused`. `work`: of a step, the mean, because
-    batches that are ready make up for uneven steps. `is_fed`: the loop hardly waits. `arrival`: between two batches, while the
-    loop waits for them. Pauses are no steps. Neither are, for `is_fed` and `arrival`, those that follow a pause until the
-    loop waits, because batches are decoded ahead meanwhile."""
+    - `longest`: work that takes longer is a pause, such as a validation. `has_paused`: there was one.
+    - `work`: the mean of a step, because batches that are ready make up for uneven steps.
+    - `is_fed`: the loop hardly waits.
+    - `arrival`: the time between two batches while the loop waits for them.
+
+    During a pause batches are decoded ahead, so `is_fed` and `arrival` also leave out the steps behind it up to the first
+    that waited."""
 
     def __init__(self, steps):
         works = [work for work, _ in steps]

@@ -124,7 +124,8 @@ class GpuShare:
             self._timed = Steps()
 
     def choose(self, rows, rate_of_engines):
-        """Sets the share, and returns it; not yet if the daemon does not answer. `rate_of_engines` returns images/s."""
+        """Sets the share and returns it. If the daemon does not answer, returns 0 and measures again, three times at most.
+        `rate_of_engines` returns images/s."""
         wanted, workers = rows / self._pace.work, rows / self._pace.arrival
         if self._pace.is_fed or workers >= wanted:
             return self._set(0.0, "the workers decode as fast as the loop trains")
