@@ -39,15 +39,18 @@ struct RateCase {
   JpegChroma chroma = JpegChroma::kReplicated;
   uint32_t chunk = 0;
   size_t makers = 0;
+  bool share = false;  // the makers share one nvJPEG, as a session's do
 };
 
 // A thread's maker, with what it makes.
 struct RateMaker {
-  explicit RateMaker(const RateCase& what) {
+  // With the nvJPEG of `other`, unless that is null.
+  RateMaker(const RateCase& what, const RowMaker* other) {
     RowMakerOptions options = TestOptions(stream.get());
     options.max_chunk = what.chunk;
     options.chroma = what.chroma;
-    maker = std::make_unique<RowMaker>(Must(RowMaker::Make(options)));
+    maker = std::make_unique<RowMaker>(
+        Must(other == nullptr ? RowMaker::Make(options) : other->MakeAnother(stream.get())));
   }
 
   void Run(std::span<const RowInput> inputs, int batches) {
@@ -103,7 +106,11 @@ class RatesTest : public ::testing::Test {
     const size_t count = what.makers;
     const uint64_t free_before = Must(cuda::QueryMemory()).free_bytes;
     std::vector<std::unique_ptr<RateMaker>> makers;
-    for (size_t i = 0; i < count; ++i) makers.push_back(std::make_unique<RateMaker>(what));
+    for (size_t i = 0; i < count; ++i) {
+      const bool shares = what.share && i > 0;
+      makers.push_back(
+          std::make_unique<RateMaker>(what, shares ? makers[0]->maker.get() : nullptr));
+    }
     RunAll(makers, kWarmUp);
     const auto began = std::chrono::steady_clock::now();
     const double cpu_began = CpuSeconds();
@@ -115,10 +122,11 @@ class RatesTest : public ::testing::Test {
         free_before - Must(cuda::QueryMemory()).free_bytes - std::min(rows_bytes, free_before);
     uint64_t counted = 0;
     for (const auto& maker : makers) counted += maker->maker->bytes_in_use();
-    std::printf("| %s | %zu | %u | %.0f | %.3f | %.0f | %.0f |\n",
+    std::printf("| %s | %zu | %s | %u | %.0f | %.3f | %.0f | %.0f |\n",
                 what.chroma == JpegChroma::kReplicated ? "replicated" : "interpolated", count,
-                what.chunk, images / seconds, (CpuSeconds() - cpu_began) / images * 1e3,
-                static_cast<double>(counted) / (1 << 20), static_cast<double>(taken) / (1 << 20));
+                what.share ? "one" : "each", what.chunk, images / seconds,
+                (CpuSeconds() - cpu_began) / images * 1e3, static_cast<double>(counted) / (1 << 20),
+                static_cast<double>(taken) / (1 << 20));
     return images / seconds;
   }
 
@@ -128,12 +136,12 @@ class RatesTest : public ::testing::Test {
 
 TEST_F(RatesTest, FlatOut) {
   std::printf(
-      "| chroma | makers | chunk | images/s | CPU ms/image | MiB counted | MiB missing on the "
-      "device "
-      "|\n|---|---|---|---|---|---|---|\n");
+      "| chroma | makers | nvJPEG | chunk | images/s | CPU ms/image | MiB counted | MiB missing on "
+      "the device |\n|---|---|---|---|---|---|---|---|\n");
   for (const JpegChroma chroma : {JpegChroma::kReplicated, JpegChroma::kInterpolated}) {
     for (const uint32_t chunk : {32u, 64u, 128u}) {
       for (const size_t makers : {1, 2, 3}) EXPECT_GT(Measure({chroma, chunk, makers}), 0);
+      EXPECT_GT(Measure({chroma, chunk, 2, /*share=*/true}), 0);
     }
   }
 }
