@@ -181,7 +181,8 @@ class LoaderBase:
                                       "state_dict() returns it") from None
         share = self._gpu_share.of_state(state_dict)
         self._end_session()
-        self._gpu_share.value, self._goal = share, state
+        self._gpu_share.go_on_with(share)
+        self._goal = state
         self._begun = False
 
     def _next_epoch(self):
@@ -248,7 +249,7 @@ class LoaderBase:
         return self._session.waited_seconds
 
     def _choose(self):
-        """Chooses the share that the GPU decodes. If it decodes any, a session is opened with it."""
+        """Chooses the share that the GPU decodes, or tries one. If it is another one, a session is opened with it."""
         if self._gpu_share.choose(self._settings.batch_size, self._rate_of_engines):
             self._end_session()
             self._goal.fingerprint = 0

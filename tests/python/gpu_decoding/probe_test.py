@@ -1,6 +1,5 @@
 """Tests how decode="auto" measures the engines: with a session of its own, from where the loader stands, and without a trace in the
 loader's own epoch. Workers stand for the engines, so that it needs no GPU."""
-import functools
 import itertools
 import pathlib
 import sys
@@ -14,7 +13,7 @@ torch = support.need("torch")
 
 from loader_fixture import LoaderFixture, ids  # noqa: E402
 
-from penstock._gpu_decoding import share as shares  # noqa: E402
+from penstock._gpu_decoding import look, share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 
@@ -77,7 +76,7 @@ class ChoiceTest(LoaderFixture):
 
         with mock.patch.object(loader, "_options", by_workers), mock.patch.object(loader, "_synchronize", lambda: None), \
                 mock.patch.object(share, "note_device", lambda device: GpuShare.note_device(share, 0)), \
-                mock.patch.multiple(shares, _WARM_UP_STEPS=4, _WARM_UP_SECONDS=0, _TIMED_STEPS=8, _TIMED_SECONDS=0), \
+                mock.patch.multiple(look, WARM_UP_STEPS=4, WARM_UP_SECONDS=0, TIMED_STEPS=8, TIMED_SECONDS=0), \
                 mock.patch.object(shares, "say") as said:
             given = []
             for batch in loader:
@@ -88,12 +87,13 @@ class ChoiceTest(LoaderFixture):
 
     def test_a_starved_loop_goes_on_with_a_share(self):
         loader = self.loader(batch_size=2, shuffle=True)
-        with mock.patch.object(loader, "_waited", functools.partial(next, itertools.count())):  # a second for each batch
+        seconds = itertools.count()  # one for each batch, until the engines help
+        with mock.patch.object(loader, "_waited", lambda: 0.0 if loader._gpu_share.value else next(seconds)):
             opened, said = self.chosen(loader)
         share = loader.state_dict()["gpu_share"]
         self.assertGreater(share, 0)
         self.assertEqual(opened, [0.0, 1.0, share])  # the first session, the engines', the one with both
-        self.assertIn("the engines alone", said)
+        self.assertIn("from the workers alone", said)
 
     def test_a_fed_loop_goes_on_as_it_was(self):
         loader = self.loader(batch_size=2, shuffle=True)

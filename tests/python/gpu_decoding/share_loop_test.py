@@ -1,4 +1,5 @@
-"""Tests the share that decode="auto" chooses for simulated training loops: fed or starved, with pauses or uneven steps."""
+"""Tests the share that decode="auto" chooses for simulated training loops: fed or starved, with pauses or uneven steps, on machines
+that are as the first share supposes or otherwise."""
 import pathlib
 import sys
 import types
@@ -9,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
 from penstock import _base  # noqa: E402
-from penstock._gpu_decoding import share as shares  # noqa: E402
+from penstock._gpu_decoding import look, share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
 from penstock._gpu_decoding.pace import Steps  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
@@ -21,14 +22,26 @@ AHEAD = 6  # batches that are decoded ahead
 
 class Loop:
     """A loop of `rows` images a step, and workers that decode `rate` images/s, `AHEAD` batches ahead at most. They begin after `start`
-    seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it."""
+    seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it. The engines decode
+    `engines()` images/s alone, and `most` beside training. A file that workers hand on costs `handed_on` of decoding it."""
 
-    def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0):
-        self.rate, self.work, self.rows, self.engines = rate, work, rows, engines
+    def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0, handed_on=0.12, most=12_000):
+        self.alone, self.work, self.rows, self.engines = rate, work, rows, engines
+        self.handed_on, self.most = handed_on, most
         self.now, self.ready, self.starts = 100.0, 0.0, 100.0 + start
         self.waited, self.taking = 0.0, 0.0
         self.free = []  # when the GPU will have done the steps that it was given
-        self.share, self.said = GpuShare(Decoding("auto", None)), ""
+        self.share, self.said, self.tried = GpuShare(Decoding("auto", None)), "", []
+        self.open()
+
+    def open(self):
+        """A session, with the share that is set."""
+        share = self.share.value or 0.0
+        self.tried.append(share)
+        self.ready = 0.0
+        self.rate = self.alone / (1 - (1 - self.handed_on) * share)
+        if share:
+            self.rate = min(self.rate, self.most / share)
 
     def passes_until(self, then):
         decoding = max(0.0, then - max(self.now, self.starts))
@@ -50,12 +63,13 @@ class Loop:
 
     def train(self, most=20_000, pause=lambda i: 0.0):
         """The steps after which a share was chosen."""
-        with mock.patch.object(shares.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
+        with mock.patch.object(look.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
             self.share.note_device(0)
             for i in range(most):
-                if self.share.is_due(self.synchronize, lambda: self.waited):
-                    self.share.choose(self.rows, self.engines)
-                if self.share.value is not None:
+                if self.share.is_due(self.synchronize, lambda: self.waited) and self.share.choose(self.rows, self.engines):
+                    self.open()
+                    self.share.note_device(0)
+                if self.share.is_chosen:
                     return i
                 self.take()
                 self.share.note_given(lambda: self.waited)
@@ -83,7 +97,8 @@ class LoopTest(unittest.TestCase):
     def test_a_starved_loop_gets_the_share_that_feeds_it(self):
         loop = Loop(1600)
         self.assertAlmostEqual(self.chosen(loop), 0.73, delta=0.02)  # it wants 4,000
-        self.assertIn("the loop wants 4,000, workers decode 1,600, the engines alone 20,000", loop.said)
+        self.assertIn("the loop wants 4,000, and got 1,600 from the workers alone, 4,000 with gpu_share=0.73", loop.said)
+        self.assertEqual(loop.tried, [0, 0.73])
         loop.share.note_given(lambda: self.fail("measured again"))
         self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None))
 
@@ -203,6 +218,65 @@ class LoopTest(unittest.TestCase):
         while loop.train(most=80) is None:
             continue
         self.assertAlmostEqual(loop.share.value, 0.73, delta=0.03)
+
+
+class TrialTest(unittest.TestCase):
+    """Machines that are not as the first share supposes."""
+
+    def tried(self, loop):
+        loop.train()
+        return loop.tried
+
+    def test_on_few_cores_files_cost_more_than_handing_them_on(self):
+        loop = Loop(1600, handed_on=0.28)
+        self.assertEqual(self.tried(loop), [0, 0.73, 0.89])
+        self.assertEqual(loop.share.value, 0.89)
+        self.assertIn("3,373 with gpu_share=0.73, 4,000 with gpu_share=0.89", loop.said)
+
+    def test_when_nothing_feeds_the_loop_the_fastest_share_is_kept(self):
+        loop = Loop(500, handed_on=0.28)
+        self.assertEqual(self.tried(loop), [0, 1])
+        self.assertEqual(loop.share.value, 1)
+
+    def test_a_second_share_that_is_slower_is_not_kept(self):
+        loop = Loop(1600, most=1500)
+        self.assertEqual(self.tried(loop), [0, 0.73, 1, 0.73])
+        self.assertEqual(loop.share.value, 0.73)
+
+    def test_engines_that_are_no_help_are_given_up(self):
+        loop = Loop(1600, most=1000)
+        self.assertEqual(self.tried(loop), [0, 0.73, 0])
+        self.assertEqual(loop.share.value, 0)
+
+    def test_a_share_that_hardly_helps_is_not_worth_the_engines(self):
+        loop = Loop(3950, most=3960 * 0.13)  # wants 4,000
+        self.assertEqual(self.tried(loop)[-1], 0)
+
+    def test_a_state_saved_meanwhile_goes_on_with_the_share_that_is_tried(self):
+        loop = Loop(1600, handed_on=0.28)
+        loop.train(most=100)
+        self.assertEqual((loop.share.is_chosen, loop.share.in_state()), (False, {"gpu_share": 0.73}))
+        resumed = GpuShare(Decoding("auto", None))
+        resumed.go_on_with(resumed.of_state({**loop.share.in_state(), "fingerprint": 7}))
+        self.assertEqual((resumed.is_chosen, resumed.value), (True, 0.73))
+
+    def test_a_state_ends_the_trials(self):
+        loop = Loop(1600, handed_on=0.28)
+        loop.train(most=100)
+        loop.share.go_on_with(0.2)
+        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None))
+        loop.share.go_on_with(None)
+        loop.open()
+        loop.train()
+        self.assertEqual(loop.share.value, 0.89)
+
+    def test_a_loop_that_ends_too_soon_keeps_the_share_that_is_tried(self):
+        loop = Loop(1600, handed_on=0.28)
+        loop.train(most=100)
+        while loop.train(most=20) is None:
+            continue
+        self.assertEqual(loop.share.value, 0.73)
+        self.assertIn("before its pace could be seen", loop.said)
 
 
 class PaceTest(unittest.TestCase):

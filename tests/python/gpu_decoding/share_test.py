@@ -12,7 +12,8 @@ import penstock  # noqa: E402
 from penstock import _settings  # noqa: E402
 from penstock._gpu_decoding import share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding, decoding_of, nvjpeg_path  # noqa: E402
-from penstock._gpu_decoding.share import GpuShare, rate_of, share_for  # noqa: E402
+from penstock._gpu_decoding.share import GpuShare, rate_of  # noqa: E402
+from penstock._gpu_decoding.trials import share_for  # noqa: E402
 from penstock.errors import FailedPrecondition, InvalidArgument  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(32), penstock.HorizontalFlip()]

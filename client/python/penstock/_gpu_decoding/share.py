@@ -1,48 +1,45 @@
 """The share of a loader's samples that its GPU decodes: given, kept in a state, or chosen once while the loop trains.
 
-To choose, it looks at some of the loop's steps: how long they work, how fast batches come while they wait for them, and how
-much the engines would decode.
+To choose, it looks at some of the loop's steps: how long they work, and how fast batches come while they wait for them. If workers
+are too slow, shares are tried, and looked at in the same way.
 """
 import time
 
 from .._say import say
 from ..errors import Error, FailedPrecondition, InvalidArgument, ResourceExhausted
-from .pace import Steps
+from .look import Look
+from .trials import Trials
 
-_WARM_UP_STEPS, _WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
-_STEPS_AFTER_PAUSE = 64  # until a loop that wants a little more than workers decode has used up what they decoded ahead
-_TIMED_STEPS, _TIMED_SECONDS = 32, 3.0
-_RETRIES = 3  # because of pauses: a loop that pauses every few steps is measured with them; and because of the daemon
-_MOST_SESSIONS = 16  # that may end before a share is chosen
+_RETRIES = 3  # because of the daemon
+_MOST_SESSIONS = 16  # that may end before a share has been seen
 _FIRST_BATCHES, _PROBE_BATCHES, _PROBE_SECONDS = 2, 8, 2.0
 PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
-_SPARE = 0.9  # of what workers decode, to be sure of
-_BESIDE = 0.6  # of the engines' rate, what is left of it beside training
-# Of the time in which a worker decodes an image, what it takes to hand on its file instead, once checkpoints know that its scan is
-# whole: 0.10 on an H200's host. In the first epoch, and without checkpoints, it is about a half.
-_HANDED_ON = 0.12
 
 
 class GpuShare:
-    """`value`: the share; None: not chosen yet, and the workers decode everything."""
+    """`value`: the share, or one that is being tried; None: none yet, and the workers decode everything."""
 
     def __init__(self, decoding):
         self._decoding = decoding
-        self.value = decoding.share
-        self.forget()
+        self.go_on_with(decoding.share)
+
+    def go_on_with(self, share):
+        """None: chooses one, beginning anew."""
+        self.value = share
+        self._errors_left = _RETRIES
+        self._trials = Trials() if share is None else None  # None: nothing to choose
+        self._look_anew()
+
+    def _look_anew(self):
+        self._look, self._sessions = Look(), 0
 
     def forget(self):
-        """Begins to measure anew."""
-        self._pauses_left, self._errors_left, self._sessions = _RETRIES, _RETRIES, 0
-        self._begin(_WARM_UP_STEPS)
+        """Times what comes in another process."""
+        self.go_on_with(self.value)
 
-    def _begin(self, warm_up_steps):
-        self._warm_up_steps, self._steps, self._began = warm_up_steps, 0, None
-        self._longest = 0.0  # step of the warm-up, in seconds
-        self._timed = None  # steps, after the warm-up
-        self._pace = None  # of these, once it is time to choose
-        self._given = self._asked = None  # when the loop got a batch, and when it had done with it and asked for another one
-        self._waited = 0.0  # by the session, until then
+    @property
+    def is_chosen(self):
+        return self._trials is None
 
     # In states.
 
@@ -70,97 +67,74 @@ class GpuShare:
             if not self.value or resumes or self._decoding.where != "auto":
                 raise
             session = open_with(0.0)
-            self.value = 0.0
+            self.go_on_with(0.0)
             say(f"decode='auto': the workers decode everything ({error})")
             return session
 
     def note_device(self, device):
         """The device of the session that was just opened; below 0: host memory."""
-        if self.value is not None:
+        if self.is_chosen:
             return
         self._sessions += 1
-        self._begin(_WARM_UP_STEPS)
+        self._look.begin()
         if device < 0:
-            self._set(0.0, "batches go to host memory")
+            self._keep(0.0, "batches go to host memory")
         elif self._sessions > _MOST_SESSIONS:
-            self._set(0.0, f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen")
+            self._keep(self.value or 0.0, f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen")
 
     # Choosing.
 
     def note_given(self, waited):
         """The loop has got a batch. `waited` returns how long the session has waited for batches, in seconds."""
-        now = time.monotonic()
-        if self._asked is not None:
-            wait = waited() - self._waited
-            self._timed.note(max(0.0, now - self._given - wait), wait)
-        self._steps += 1
-        self._given, self._asked = now, None
-        self._began = self._began or now
+        if not self.is_chosen:
+            self._look.note_given(waited)
 
     def is_due(self, synchronize, waited):
         """Whether it is time to choose, before the loop gets a batch. `synchronize` waits for what the step before has started."""
-        if self.value is not None or self._given is None:
+        if self.is_chosen:
             return False
-        if self._timed is None:
-            self._warm_up(synchronize)
-            return False
-        synchronize()
-        self._asked, self._waited = time.monotonic(), waited()
-        if len(self._timed) < _TIMED_STEPS or self._timed.seconds < _TIMED_SECONDS:
-            return False
-        self._pace = self._timed.pace()
-        paused = self._pace.has_paused or self._longest > self._pace.longest
-        if not paused or self._pauses_left == 0:
-            return True
-        self._pauses_left -= 1
-        self._begin(_STEPS_AFTER_PAUSE)
-        return False
-
-    def _warm_up(self, synchronize):
-        now = time.monotonic()
-        self._longest = max(self._longest, now - self._given)
-        if self._steps >= self._warm_up_steps and now - self._began >= _WARM_UP_SECONDS:
-            synchronize()  # the steps before may have been ahead of the GPU
-            self._timed = Steps()
+        self._pace = self._look.pace(synchronize, waited)
+        return self._pace is not None
 
     def choose(self, rows, rate_of_engines):
-        """Sets the share and returns it. If the daemon does not answer, returns 0 and measures again, three times at most.
-        `rate_of_engines` returns images/s."""
-        wanted, workers = rows / self._pace.work, rows / self._pace.arrival
-        if self._pace.is_fed or workers >= wanted:
-            return self._set(0.0, "the workers decode as fast as the loop trains")
+        """Sets the share to go on with, and returns whether it is another one. If the daemon does not answer, measures again, three
+        times at most. `rate_of_engines` returns images/s."""
+        before = self.value or 0.0
+        self._trials.note(before, self._pace, rows)
+        if self.value is None:
+            self._begin_trials(rate_of_engines)
+        else:
+            self._try(self._trials.next())
+        return (self.value or 0.0) != before
+
+    def _begin_trials(self, rate_of_engines):
+        if self._trials.is_fed:
+            return self._keep(0.0, "the workers decode as fast as the loop trains")
         try:
             engines = rate_of_engines()
         except (FailedPrecondition, ResourceExhausted) as error:
-            return self._set(0.0, str(error))
+            return self._keep(0.0, str(error))
         except Error as error:  # the daemon may have gone away, and come back
             if self._errors_left == 0:
-                return self._set(0.0, str(error))
+                return self._keep(0.0, str(error))
             self._errors_left -= 1
-            self._begin(_WARM_UP_STEPS)
-            return 0.0
+            self._trials = Trials()
+            return self._look.begin()
         if engines == 0:
-            return self._set(0.0, "there are too few batches to see how fast the engines are")
-        return self._set(share_for(wanted, workers, engines), f"images/s: the loop wants {wanted:,.0f}, workers decode {workers:,.0f}, "
-                         f"the engines alone {engines:,.0f}")
+            return self._keep(0.0, "there are too few batches to see how fast the engines are")
+        return self._try(self._trials.first(engines) or None)
 
-    def _set(self, share, why):
-        self.value = share
-        self._begin(_WARM_UP_STEPS)  # nothing of the steps is kept
+    def _try(self, share):
+        """None: there is nothing more to try."""
+        if share is None:
+            self._keep(self._trials.best(), str(self._trials))
+        else:
+            self.value = share
+            self._look_anew()
+
+    def _keep(self, share, why):
+        self.value, self._trials = share, None
         say(f"decode='auto': gpu_share={share:g} from here on, kept in the loader's state ({why})")
-        return share
-
-
-def share_for(wanted, workers, engines):
-    """The smallest share, in hundredths, with which both sides together give `wanted` images/s; or, if they cannot, the share
-    with which they give most."""
-    engines *= _BESIDE
-    if engines <= 0:
-        return 0.0
-    saved = 1 - _HANDED_ON
-    needed = (1 - _SPARE * workers / wanted) / saved
-    most = engines / (workers + saved * engines)
-    return min(1.0, max(0.0, round(min(needed, most) + 0.005, 2)))
 
 
 def rate_of(take, rows):

@@ -35,7 +35,7 @@ def loader_of(asked, device, decode):
     import penstock.torch
     loader = penstock.torch.DataLoader(
         asked.data, asked.batch_size, shuffle=True, drop_last=True, device=device, dtype="bfloat16",
-        memory_format=torch.channels_last, decode=decode, gpu_share=None if decode == "cpu" else asked.gpu_share,
+        memory_format=torch.channels_last, decode=decode, gpu_share=asked.gpu_share if decode == "gpu" else None,
         transform=[penstock.RandomResizedCrop(asked.size), penstock.HorizontalFlip(), penstock.Normalize(MEAN, STD)])
     if len(loader) == 0:
         raise SystemExit(f"penstock: {asked.data} has too few photographs for one batch: got {len(loader.dataset)}, expected "
@@ -49,7 +49,7 @@ def of_loader(loader, decode):
             yield from loader
 
     return Feed("Penstock" if decode == "cpu" else f"Penstock, decode={decode!r}", batches, 4,
-                lambda: loader.state_dict().get("gpu_share", 0) is not None)
+                lambda: loader._gpu_share.is_chosen)
 
 
 def dataloader(asked, device, workers):
