@@ -248,6 +248,13 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(self.tried(loop), [0, 0.73, 0])
         self.assertEqual(loop.share.value, 0)
 
+    def test_a_share_that_does_not_help_yet_is_doubled(self):
+        loop = Loop(2000, rows=256)
+        opened = loop.open
+        loop.open = lambda: (opened(), setattr(loop, "rate", 1990) if loop.share.value == loop.tried[1] else None)
+        self.assertEqual(self.tried(loop), [0, 0.63, 1])
+        self.assertEqual(loop.share.value, 1)
+
     def test_a_share_that_hardly_helps_is_not_worth_the_engines(self):
         loop = Loop(3950, most=3960 * 0.13)  # wants 4,000
         self.assertEqual(self.tried(loop)[-1], 0)

@@ -9,6 +9,7 @@ _HANDED_ON = 0.12
 _MOST_TRIALS = 2  # after the workers alone
 _LEAST_STEP = 0.05  # between two shares
 _AS_FAST = 0.99  # of the fastest: not worth decoding more on the GPU
+_NO_SLOWER = 0.97  # of the rate before, which varies by that much
 
 
 class _Trial(NamedTuple):
@@ -42,15 +43,15 @@ class Trials:
 
     def next(self):
         """Another share to try: the one that feeds the loop if the time of an image goes on changing with the share as it did between
-        the last two. None if there is none."""
+        the last two, but at most twice the last one. None if there is nothing more to try."""
         last, before = self._tried[-1], self._tried[-2]
         if last.is_fed or last.share == 1 or len(self._tried) > _MOST_TRIALS:
             return None
-        change = (1 / last.rate - 1 / before.rate) / (last.share - before.share)
-        if change >= 0:
+        if last.rate < _NO_SLOWER * before.rate:
             return None  # the engines are no help
-        needed = before.share + (SPARE / self._wanted - 1 / before.rate) / change
-        return _rounded(max(needed, last.share + _LEAST_STEP))
+        change = (1 / last.rate - 1 / before.rate) / (last.share - before.share)
+        needed = before.share + (SPARE / self._wanted - 1 / before.rate) / change if change < 0 else 1.0
+        return _rounded(min(max(needed, last.share + _LEAST_STEP), 2 * last.share))
 
     def best(self):
         """The smallest share with which the loop was about as fast as with any."""
