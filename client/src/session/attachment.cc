@@ -289,9 +289,7 @@ absl::Status Attachment::ReleaseBehind(uint64_t sequence, Stream stream) {
 }
 
 void Attachment::Sleep(uint32_t wakeup, base::Duration timeout) {
-  page().consumer_asleep.store(1, std::memory_order_seq_cst);
   posix::FutexWait(page().wakeup, wakeup, timeout);
-  page().consumer_asleep.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace penstock::client

@@ -110,7 +110,12 @@ class Attachment final : public LeaseOwner {
   }
 
   uint32_t wakeup() const { return page().wakeup.load(std::memory_order_seq_cst); }
-  // Sleeps until the page's `bell` differs from this value or the timeout runs out. May wake early.
+  // Tells the daemon, which wakes only who says that it sleeps.
+  void SayAsleep(bool asleep) {
+    page().consumer_asleep.store(asleep ? 1 : 0, std::memory_order_seq_cst);
+  }
+  // Sleeps until the page's `wakeup` differs from this value or the timeout runs out. May wake
+  // early. **Requires**: SayAsleep(true).
   void Sleep(uint32_t wakeup, base::Duration timeout);
 
   const std::shared_ptr<Link>& link() const { return link_; }

@@ -24,6 +24,19 @@ bool HoardsForTooLong(const ReadyBatches& batches, Waits& waits) {
   return since && now - *since >= kHoardingPatience;
 }
 
+// The daemon is told of the sleep while a batch is being made, too: if it has announced nothing
+// further, more workers would help.
+void Sleep(const ReadyBatches& batches, uint32_t wakeup, base::Duration most) {
+  Attachment& attachment = batches.attachment();
+  attachment.SayAsleep(true);
+  if (batches.IsMaking()) {
+    batches.AwaitMade(std::min(kSlice, most));
+  } else {
+    attachment.Sleep(wakeup, std::min(batches.IsFull() ? kFullSlice : kSlice, most));
+  }
+  attachment.SayAsleep(false);
+}
+
 // Reads the page's `wakeup` before the rest of the page: a later change then ends the sleep.
 absl::StatusOr<News> AwaitNews(ReadyBatches& batches, Waits& waits, base::TimePoint deadline,
                                uint64_t epoch) {
@@ -36,11 +49,7 @@ absl::StatusOr<News> AwaitNews(ReadyBatches& batches, Waits& waits, base::TimePo
     PENSTOCK_RETURN_IF_ERROR(attachment.Pump());
     const base::Duration left = deadline - base::Now();
     if (left <= base::Duration::zero()) return News::kNone;
-    if (batches.IsMaking()) {
-      batches.AwaitMade(std::min(kSlice, left));
-    } else {
-      attachment.Sleep(wakeup, std::min(batches.IsFull() ? kFullSlice : kSlice, left));
-    }
+    Sleep(batches, wakeup, left);
   }
 }
 

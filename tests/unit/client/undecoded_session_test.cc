@@ -208,6 +208,26 @@ TEST_F(UndecodedSessionTest, ABatchInTheMakingIsWaitedForWithinTheTimeLimitAndCo
   EXPECT_EQ(session.Stats().batches_ready, 0u);
 }
 
+TEST_F(UndecodedSessionTest, TheDaemonSeesThatTheTrainerSleepsWhileABatchIsInTheMaking) {
+  Announce({11, 12, 13, 14});
+  gpu_->hold_rows = true;
+  SessionCore session = Open();
+  bool has_slept = false;
+  std::thread daemon([&] {
+    for (int i = 0; i < 5000 && !has_slept; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+      has_slept = daemon_.page().taken == 1 && daemon_.page().consumer_asleep == 1;
+    }
+    gpu_->hold_rows = false;
+  });
+
+  EXPECT_TRUE(session.Next(kSoon).ok());
+  daemon.join();
+
+  EXPECT_TRUE(has_slept);
+  EXPECT_EQ(daemon_.page().consumer_asleep, 0u);
+}
+
 TEST_F(UndecodedSessionTest, ADecoderThatFailsFailsTheSession) {
   Announce({1, 2, 3, 4});
   gpu_->making = absl::InternalError("the engines are gone");
