@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
+#include "server/source/files/escape.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/parallel_for.h"
 #include "server/source/files/python_order.h"
@@ -205,8 +206,9 @@ absl::Status Scanner::CheckClasses() const {
   for (size_t at = 1; at < visits_.size() && visits_[at].parent == 0; ++at) {
     const std::string& name = visits_[at].folder.path;
     if (!IsUtf8(name))
-      return absl::FailedPreconditionError(absl::StrCat(
-          "a class folder of '", tree_.folder(), "' has a name that is not UTF-8; rename it"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("the class folder '", EscapeForDisplay(name), "' of '", tree_.folder(),
+                       "' has a name that is not UTF-8; rename it"));
     if (!filled[at]) empty.push_back(name);
   }
   if (empty.empty()) return absl::OkStatus();

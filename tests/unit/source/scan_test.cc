@@ -110,7 +110,7 @@ TEST_F(ScanTest, FoldersInACircleAreRefused) {
 TEST_F(ScanTest, AClassWhoseNameIsNotUtf8IsRefused) {
   temp_.Write("data/caf\xe9/one.jpg", "x");
 
-  EXPECT_THAT(Refusal(), HasSubstr("not UTF-8"));
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("not UTF-8"), HasSubstr("'caf\\xe9'")));
 }
 
 TEST_F(ScanTest, SayingNoToProgressCancels) {
