@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from . import _feed, _opening
 from . import _penstock as native
-from ._gpu_decoding.asked import Decoding
+from ._gpu_decoding.asked import Decoding, check_ranks
 from ._gpu_decoding.share import PROBED, GpuShare, rate_of
 from ._lengths import batches
 from ._patience import Opening, while_gone
@@ -31,6 +31,8 @@ class LoaderBase:
     """
 
     def __init__(self, settings, sampling=None):
+        if sampling is not None and sampling.given_by is not None:
+            check_ranks(settings.decoding, sampling.given_by.world_size)
         self._settings = settings
         self._gpu_share = GpuShare(settings.decoding)
         self._sampling = sampling  # Sampler or BatchSampler of _sampling; None: the daemon's own order
@@ -51,7 +53,7 @@ class LoaderBase:
         self._turn = Turn()  # of the thread that takes a batch or moves the loader
         self._order = None  # this epoch's, with sampling
         self._at_end = False  # the last batch taken was its epoch's last
-        self._gpu_share.forget()
+        self._gpu_share = self._gpu_share.copied()
         self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
 
     # Overridden by a framework's loader.
@@ -160,8 +162,8 @@ class LoaderBase:
             self._go(epoch, 0)
 
     def state_dict(self):
-        state = self._at
-        return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}, **self._gpu_share.in_state()}
+        share, state = self._gpu_share.in_state(), self._at  # in this order: see _choose
+        return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}, **share}
 
     @in_turn
     def load_state_dict(self, state_dict):
@@ -228,7 +230,8 @@ class LoaderBase:
 
     def _next(self):
         """(batch, whether it is its epoch's last), or None if this rank has none left."""
-        if self._goal is None and self._gpu_share.is_due(self._synchronize, self._waited):
+        if self._goal is None and not self._gpu_share.is_chosen and \
+                self._gpu_share.is_due(self._synchronize, self._waited, self._at.epoch):
             self._choose()
         if self._goal is not None and not self._opening(self._begin):
             self._go(self._at.epoch + 1, 0)
@@ -249,10 +252,18 @@ class LoaderBase:
         return self._session.waited_seconds
 
     def _choose(self):
-        """Chooses the share that the GPU decodes, or tries one. If it is another one, a session is opened with it."""
-        if self._gpu_share.choose(self._settings.batch_size, self._rate_of_engines):
+        """Chooses the share that the GPU decodes, or tries one. If it is another one, a session is opened with it. Another thread's
+        state never has the new share and the old fingerprint."""
+        chosen = self._gpu_share
+        share = chosen.choose(self._settings.batch_size, self._rate_of_engines)
+        if share is not None and share != (chosen.value or 0.0):
+            goal = self._session.state
+            goal.fingerprint = 0
+            self._goal = goal
+            chosen.value = share
             self._end_session()
-            self._goal.fingerprint = 0
+        elif share is not None:
+            chosen.value = share
 
     def _rate_of_engines(self):
         at = native.State()  # without a fingerprint, because the pixels are others; nobody is given them

@@ -1,5 +1,6 @@
 """Tests how decode="auto" measures the engines: with a session of its own, from where the loader stands, and without a trace in the
 loader's own epoch. Workers stand for the engines, so that it needs no GPU."""
+import copy
 import itertools
 import pathlib
 import sys
@@ -13,6 +14,7 @@ torch = support.need("torch")
 
 from loader_fixture import LoaderFixture, ids  # noqa: E402
 
+import penstock  # noqa: E402
 from penstock._gpu_decoding import look, share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
@@ -94,6 +96,36 @@ class ChoiceTest(LoaderFixture):
         self.assertGreater(share, 0)
         self.assertEqual(opened, [0.0, 1.0, share])  # the first session, the engines', the one with both
         self.assertIn("from the workers alone", said)
+
+    def test_no_state_has_the_new_share_and_the_old_fingerprint(self):
+        loader, states = self.loader(batch_size=2, shuffle=True), []
+        end_session, seconds = loader._end_session, itertools.count()
+
+        def ends():  # when another thread may ask for a state
+            states.append(loader.state_dict())
+            end_session()
+            states.append(loader.state_dict())
+
+        with mock.patch.object(loader, "_end_session", ends), \
+                mock.patch.object(loader, "_waited", lambda: 0.0 if loader._gpu_share.value else next(seconds)):
+            self.chosen(loader)
+        switched = [state["fingerprint"] for state in states if state["gpu_share"]]
+        self.assertTrue(switched)
+        self.assertEqual(set(switched[:2]), {0})
+
+    def test_a_copied_loader_does_not_end_the_trial(self):
+        loader = self.loader(batch_size=2)
+        loader._gpu_share = GpuShare(Decoding("auto", None))
+        loader._gpu_share.value = 0.4  # tried
+        copied = copy.copy(loader)
+        self.addCleanup(copied.close)
+        self.assertEqual((copied._gpu_share.value, copied._gpu_share.is_chosen), (0.4, True))
+        self.assertFalse(loader._gpu_share.is_chosen)
+
+    def test_ranks_of_a_sampler_do_not_choose_each_for_itself(self):
+        sampler = torch.utils.data.DistributedSampler(range(SAMPLES), num_replicas=4, rank=1)
+        with self.assertRaisesRegex(penstock.InvalidArgument, "there are 4 ranks"):
+            self.loader(batch_size=4, sampler=sampler, device="cuda", decode="auto")
 
     def test_a_fed_loop_goes_on_as_it_was(self):
         loader = self.loader(batch_size=2, shuffle=True)

@@ -1,18 +1,16 @@
 """Tests the share that decode="auto" chooses for simulated training loops: fed or starved, with pauses or uneven steps, on machines
 that are as the first share supposes or otherwise."""
+import functools
 import pathlib
 import sys
-import types
 import unittest
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
-from penstock import _base  # noqa: E402
 from penstock._gpu_decoding import look, share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
-from penstock._gpu_decoding.pace import Steps  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 from penstock.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
 
@@ -23,11 +21,14 @@ AHEAD = 6  # batches that are decoded ahead
 class Loop:
     """A loop of `rows` images a step, and workers that decode `rate` images/s, `AHEAD` batches ahead at most. They begin after `start`
     seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it. The engines decode
-    `engines()` images/s alone, and `most` beside training. A file that workers hand on costs `handed_on` of decoding it."""
+    `engines()` images/s alone, and `most` beside training. A file that workers hand on costs `handed_on` of decoding it, and
+    `at_first` in the first epoch. An epoch has `steps` steps."""
 
-    def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0, handed_on=0.12, most=12_000):
+    def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0, handed_on=0.12, most=12_000, steps=20,
+                 at_first=None):
         self.alone, self.work, self.rows, self.engines = rate, work, rows, engines
-        self.handed_on, self.most = handed_on, most
+        self.handed_on, self.most, self.steps, self.at_first = handed_on, most, steps, at_first or handed_on
+        self.epoch = 0
         self.now, self.ready, self.starts = 100.0, 0.0, 100.0 + start
         self.waited, self.taking = 0.0, 0.0
         self.free = []  # when the GPU will have done the steps that it was given
@@ -39,7 +40,11 @@ class Loop:
         share = self.share.value or 0.0
         self.tried.append(share)
         self.ready = 0.0
-        self.rate = self.alone / (1 - (1 - self.handed_on) * share)
+        self.set_rate(share)
+
+    def set_rate(self, share):
+        handed_on = self.handed_on if self.epoch else self.at_first
+        self.rate = self.alone / (1 - (1 - handed_on) * share)
         if share:
             self.rate = min(self.rate, self.most / share)
 
@@ -66,9 +71,12 @@ class Loop:
         with mock.patch.object(look.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
             self.share.note_device(0)
             for i in range(most):
-                if self.share.is_due(self.synchronize, lambda: self.waited) and self.share.choose(self.rows, self.engines):
-                    self.open()
-                    self.share.note_device(0)
+                if i == self.steps and self.epoch == 0:
+                    self.epoch = 1
+                    self.set_rate(self.share.value or 0.0)
+                self.epoch = max(self.epoch, i // self.steps)
+                if self.share.is_due(self.synchronize, lambda: self.waited, self.epoch):
+                    self.choose()
                 if self.share.is_chosen:
                     return i
                 self.take()
@@ -76,6 +84,14 @@ class Loop:
                 self.free.append(max([self.now, *self.free[-1:]]) + self.work(i))
                 self.passes_until(self.now + pause(i))
         return None
+
+    def choose(self):
+        share, before = self.share.choose(self.rows, self.engines), self.share.value or 0.0
+        if share is not None:
+            self.share.value = share
+        if share not in (None, before):
+            self.open()
+            self.share.note_device(0)
 
     def say(self, text):
         self.said = text
@@ -100,7 +116,7 @@ class LoopTest(unittest.TestCase):
         self.assertIn("the loop wants 4,000, and got 1,600 from the workers alone, 4,000 with gpu_share=0.73", loop.said)
         self.assertEqual(loop.tried, [0, 0.73])
         loop.share.note_given(lambda: self.fail("measured again"))
-        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None))
+        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None, 99))
 
     def test_a_fed_loop_keeps_its_pixels(self):
         for rate in (4100, 6000, 20_000):
@@ -238,26 +254,74 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(self.tried(loop), [0, 1])
         self.assertEqual(loop.share.value, 1)
 
-    def test_a_second_share_that_is_slower_is_not_kept(self):
-        loop = Loop(1600, most=1500)
-        self.assertEqual(self.tried(loop), [0, 0.73, 1, 0.73])
-        self.assertEqual(loop.share.value, 0.73)
-
-    def test_engines_that_are_no_help_are_given_up(self):
-        loop = Loop(1600, most=1000)
-        self.assertEqual(self.tried(loop), [0, 0.73, 0])
-        self.assertEqual(loop.share.value, 0)
-
     def test_a_share_that_does_not_help_yet_is_doubled(self):
-        loop = Loop(2000, rows=256)
+        loop = Loop(2000)
         opened = loop.open
         loop.open = lambda: (opened(), setattr(loop, "rate", 1990) if loop.share.value == loop.tried[1] else None)
         self.assertEqual(self.tried(loop), [0, 0.63, 1])
         self.assertEqual(loop.share.value, 1)
 
+    def test_engines_that_are_slower_than_supposed_get_less(self):
+        for rate, most, tried, kept in ((1600, 1500, [0, 0.73, 1, 0.52], 0.52), (1600, 1000, [0, 0.73, 0.41], 0.41),
+                                        (2000, 1450, [0, 0.63, 1, 0.45], 0.45), (1600, 100, [0, 0.73, 0.06], 0.06)):
+            with self.subTest(rate=rate, most=most):
+                loop = Loop(rate, most=most)
+                self.assertEqual(self.tried(loop), tried)
+                self.assertEqual(loop.share.value, kept)
+
+    def test_engines_that_slow_the_loop_down_are_given_up(self):
+        loop = Loop(3000)
+        loop.work = lambda i: STEP * (1 + loop.share.value if loop.share.value else 1)
+        self.assertEqual(self.tried(loop)[-1], 0)
+
     def test_a_share_that_hardly_helps_is_not_worth_the_engines(self):
         loop = Loop(3950, most=3960 * 0.13)  # wants 4,000
         self.assertEqual(self.tried(loop)[-1], 0)
+
+    def test_a_share_of_nothing_is_not_tried(self):
+        loop = Loop(1600, engines=lambda: 0.001)
+        self.assertEqual(self.tried(loop), [0])
+        self.assertEqual(loop.share.value, 0)
+
+    def test_what_the_first_epoch_showed_is_tried_again_in_the_second(self):
+        for rate, most, first, second in ((1600, 5500, [0, 0.73, 1], [0.73]), (2700, 7200, [0, 0.82, 1], [0.82])):
+            with self.subTest(rate=rate):
+                loop = Loop(rate, lambda i, r=rate: STEP if r == 1600 else 0.03, most=most, steps=600, at_first=0.5)
+                self.assertEqual(self.tried(loop), first + second)
+                self.assertEqual(loop.share.value, second[-1])
+
+    def test_what_is_still_best_in_the_second_epoch_is_kept(self):
+        loop = Loop(1600, handed_on=0.28, at_first=0.5, steps=600)
+        self.assertEqual(self.tried(loop), [0, 0.73, 1, 0.73, 1])
+        self.assertEqual(loop.share.value, 1)
+
+    def test_until_then_nothing_is_measured(self):
+        loop = Loop(1600, steps=600)
+        loop.train(most=300)
+        self.assertFalse(loop.share.is_chosen)
+        self.assertIn("gpu_share=0.73 until the next epoch", loop.said)
+        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None, 0))
+
+    def test_a_loop_of_very_slow_trials_decides(self):
+        loop = Loop(1600, most=50)
+        loop.train()
+        self.assertLess(loop.now, 250)
+
+    def test_a_stall_is_not_taken_for_slow_engines(self):
+        for at in range(60, 250, 7):
+            loop = Loop(1600, handed_on=0.28)
+            take = loop.take
+
+            def stalls(loop=loop, take=take, at=at, seen=[]):  # noqa: B006
+                if len(seen) == at:
+                    loop.starts, loop.ready = loop.now + 3, 0.0
+                seen.append(loop.now)
+                take()
+
+            loop.take = functools.partial(stalls, seen=[])
+            with self.subTest(at=at):
+                loop.train()
+                self.assertGreaterEqual(loop.share.value, 0.73)
 
     def test_a_state_saved_meanwhile_goes_on_with_the_share_that_is_tried(self):
         loop = Loop(1600, handed_on=0.28)
@@ -267,11 +331,19 @@ class TrialTest(unittest.TestCase):
         resumed.go_on_with(resumed.of_state({**loop.share.in_state(), "fingerprint": 7}))
         self.assertEqual((resumed.is_chosen, resumed.value), (True, 0.73))
 
+    def test_a_copy_measures_by_itself(self):
+        loop = Loop(1600, handed_on=0.28)
+        loop.train(most=100)
+        copied = loop.share.copied()
+        self.assertEqual((copied.is_chosen, copied.value), (True, 0.73))
+        loop.train()
+        self.assertEqual((loop.share.value, copied.value), (0.89, 0.73))
+
     def test_a_state_ends_the_trials(self):
         loop = Loop(1600, handed_on=0.28)
         loop.train(most=100)
         loop.share.go_on_with(0.2)
-        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None))
+        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None, 99))
         loop.share.go_on_with(None)
         loop.open()
         loop.train()
@@ -284,45 +356,6 @@ class TrialTest(unittest.TestCase):
             continue
         self.assertEqual(loop.share.value, 0.73)
         self.assertIn("before its pace could be seen", loop.said)
-
-
-class PaceTest(unittest.TestCase):
-    @staticmethod
-    def pace(*noted):
-        steps = Steps()
-        for work, wait in noted:
-            steps.note(work, wait)
-        return steps.pace()
-
-    def test_what_came_while_the_loop_waited(self):
-        pace = self.pace((1, 0), (1, 0), (1, 2), (1, 0), (1, 4), (1, 0), (1, 0))
-        self.assertEqual((pace.work, pace.arrival, pace.is_fed), (1, 3, False))
-
-    def test_pauses_count_neither_as_work_nor_as_waiting(self):
-        pace = self.pace((1, 1), (1, 1), (1, 1), (50, 0), (1, 0), (1, 1), (1, 1), (1, 1))
-        self.assertTrue(pace.has_paused)
-        self.assertEqual((pace.work, pace.arrival), (1, 2))
-
-    def test_what_is_ready_after_a_pause_does_not_look_like_a_fed_loop(self):
-        between = [(10, 0), *[(0.1, 0)] * 9, *[(0.1, 0.005)] * 3]
-        self.assertFalse(self.pace(*[(0.1, 0.005)] * 9, *3 * between).is_fed)
-
-    def test_one_wait_is_no_pace(self):
-        pace = self.pace((1, 0), (1, 0), (1, 100), (1, 0))
-        self.assertTrue(pace.is_fed)
-        self.assertEqual(pace.arrival, 1)
-
-
-class LoaderTest(unittest.TestCase):
-    def test_the_end_of_an_epoch_is_no_step(self):
-        share, taken = mock.Mock(), [("batch", True), None]
-        share.is_due.return_value = False
-        loader = types.SimpleNamespace(_goal=None, _gpu_share=share, _begun=True, _synchronize=None, _waited=None, _taken=lambda: taken.pop(0),
-                                       _settings=types.SimpleNamespace(fail_on_bad_sample=True))
-        self.assertEqual(_base.LoaderBase._next(loader), ("batch", True))
-        loader._begun = True
-        self.assertIsNone(_base.LoaderBase._next(loader))
-        self.assertEqual(share.note_given.call_count, 1)
 
 
 if __name__ == "__main__":

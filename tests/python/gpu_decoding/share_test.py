@@ -14,7 +14,7 @@ from penstock._gpu_decoding import share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding, decoding_of, nvjpeg_path  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare, rate_of  # noqa: E402
 from penstock._gpu_decoding.trials import share_for  # noqa: E402
-from penstock.errors import FailedPrecondition, InvalidArgument  # noqa: E402
+from penstock.errors import FailedPrecondition, InvalidArgument, ResourceExhausted  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(32), penstock.HorizontalFlip()]
 
@@ -116,9 +116,32 @@ class StateTest(unittest.TestCase):
         self.assertIsNone(share.of_state(self.state(gpu_share=None)))
         self.assertIsNone(share.of_state(self.state()))
         self.assertEqual(GpuShare(Decoding("auto", 0.5)).of_state(self.state(gpu_share=0.0)), 0.0)
+        self.assertEqual(GpuShare(Decoding("auto", 0.5)).of_state(self.state(gpu_share=None)), 0.0)  # of before a choice
         for damaged in (1.5, -1, "0.4", True):
             with self.assertRaises(InvalidArgument):
                 share.of_state(self.state(gpu_share=damaged))
+
+    def test_auto_that_cannot_decode_on_a_gpu_goes_on_with_other_pixels_only_if_told_to(self):
+        share = GpuShare(decoding_of("auto", None, "cpu", 1))
+        with self.assertRaises(InvalidArgument):
+            share.of_state(self.state(gpu_share=0.4))
+        self.assertEqual(share.of_state({"fingerprint": 0, "gpu_share": 0.4}), 0.0)
+        self.assertEqual(share.of_state(self.state(gpu_share=None)), 0.0)
+
+    def test_without_room_for_a_share_that_is_tried_the_workers_go_on(self):
+        def open_with(share):
+            if share:
+                raise ResourceExhausted("the pool is full")
+            return "session"
+
+        trying, given = GpuShare(Decoding("auto", None)), GpuShare(Decoding("auto", 0.5))
+        trying.value = 0.4
+        with mock.patch.object(shares, "say") as said:
+            self.assertEqual(trying.opened(open_with, False), "session")
+        self.assertIn("the pool is full", said.call_args.args[0])
+        self.assertEqual((trying.value, trying.is_chosen), (0.0, True))
+        with self.assertRaises(ResourceExhausted):
+            given.opened(open_with, False)
 
     def test_a_gpu_without_engines_is_an_error_only_where_it_was_asked_for(self):
         def open_with(share):
@@ -144,7 +167,7 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(share.value, 0.0)
         self.assertIn("host memory", said.call_args.args[0])
         share.note_given(None)
-        self.assertFalse(share.is_due(lambda: self.fail("synchronized"), None))
+        self.assertFalse(share.is_due(lambda: self.fail("synchronized"), None, 0))
 
     def test_shares(self):
         self.assertEqual(share_for(wanted=1000, workers=2000, engines=5000), 0.0)

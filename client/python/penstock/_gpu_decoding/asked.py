@@ -31,10 +31,16 @@ def decoding_of(decode, gpu_share, device, ranks):
         return Decoding("auto", 0.0)
     if decode == "gpu":
         return Decoding("gpu", 1.0 if share is None else share)
-    if share is None and ranks > 1:
+    decoding = Decoding("auto", share)
+    check_ranks(decoding, ranks)
+    return decoding
+
+
+def check_ranks(decoding, ranks):
+    """InvalidArgument if each of the `ranks` would choose a share of its own."""
+    if decoding.share is None and ranks > 1:
         raise InvalidArgument(f"decode is 'auto', and there are {ranks} ranks, each of which would choose a share of its own; give "
                               "gpu_share, such as one that a single rank with decode='auto' has chosen, or leave decode out")
-    return Decoding("auto", share)
 
 
 def _checked(share):

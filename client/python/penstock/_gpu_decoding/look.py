@@ -3,9 +3,10 @@ import time
 
 from .pace import Steps
 
-WARM_UP_STEPS, WARM_UP_SECONDS = 16, 3.0  # a private daemon has all its workers by then
+WARM_UP_STEPS, WARM_UP_SECONDS = 16, 3.0  # a private daemon has nearly all its workers by then
 STEPS_AFTER_PAUSE = 64  # until a loop that wants a little more than workers decode has used up what they decoded ahead
 TIMED_STEPS, TIMED_SECONDS = 32, 3.0
+_FEW, _LONG_SECONDS = 0.25, 20.0  # of slow steps a quarter is enough, after so long
 RETRIES = 3  # because of pauses: a loop that pauses every few steps is measured with them
 
 
@@ -43,7 +44,7 @@ class Look:
             return None
         synchronize()
         self._asked, self._waited = time.monotonic(), waited()
-        if len(self._timed) < TIMED_STEPS or self._timed.seconds < TIMED_SECONDS:
+        if not _are_enough(len(self._timed), self._timed.seconds, TIMED_STEPS, TIMED_SECONDS):
             return None
         pace = self._timed.pace()
         paused = pace.has_paused or self._longest > pace.longest
@@ -56,6 +57,10 @@ class Look:
     def _warm_up(self, synchronize):
         now = time.monotonic()
         self._longest = max(self._longest, now - self._given)
-        if self._steps >= self._warm_up_steps and now - self._began >= WARM_UP_SECONDS:
+        if _are_enough(self._steps, now - self._began, self._warm_up_steps, WARM_UP_SECONDS):
             synchronize()  # the steps before may have been ahead of the GPU
             self._timed = Steps()
+
+
+def _are_enough(steps, seconds, least_steps, least_seconds):
+    return seconds >= least_seconds and (steps >= least_steps or seconds >= _LONG_SECONDS and steps >= _FEW * least_steps)

@@ -1,7 +1,8 @@
 """How fast a training loop works, and how fast batches arrive, seen in the loop's steps: it works, then waits for a batch."""
 import statistics
 
-_PAUSE, _PAUSE_SECONDS = 4, 0.5  # work that takes so many times as long as other steps', and longer than that, is a pause
+# What takes so many times as long as in other steps, and longer than that, does not count: work is then a pause, and a wait a stall.
+_PAUSE, _PAUSE_SECONDS = 4, 0.5
 _FED = 0.02  # share of the time that a loop may wait for batches and still counts as fed
 
 
@@ -30,7 +31,7 @@ class Pace:
     - `longest`: work that takes longer is a pause, such as a validation. `has_paused`: there was one.
     - `work`: the mean of a step, because batches that are ready make up for uneven steps.
     - `is_fed`: the loop hardly waits.
-    - `arrival`: the time between two batches while the loop waits for them.
+    - `arrival`: the time between two batches while the loop waits for them. A stall counts as the longest wait but one.
 
     During a pause batches are decoded ahead, so `is_fed` and `arrival` also leave out the steps behind it up to the first
     that waited."""
@@ -40,7 +41,7 @@ class Pace:
         self.longest = max(_PAUSE * statistics.median(works), _PAUSE_SECONDS)
         self.has_paused = max(works) > self.longest
         self.work = max(statistics.fmean(work for work in works if work <= self.longest), 1e-9)
-        runs = self._runs(steps)
+        runs = self._runs(_without_stall(steps))
         self.is_fed = self._fed(runs)
         self.arrival = self._arrival(runs)
 
@@ -68,6 +69,14 @@ class Pace:
                 arrivals += last - first
                 seconds += sum(work + wait for work, wait in run[first + 1:last + 1])
         return seconds / arrivals if arrivals else self.work
+
+
+def _without_stall(steps):
+    longest = max(range(len(steps)), key=lambda i: steps[i][1])
+    other = max((wait for i, (_, wait) in enumerate(steps) if i != longest), default=0.0)
+    work, wait = steps[longest]
+    is_stall = wait > max(_PAUSE * other, _PAUSE_SECONDS)
+    return [*steps[:longest], (work, other), *steps[longest + 1:]] if is_stall else steps
 
 
 def _after_its_first_wait(run):

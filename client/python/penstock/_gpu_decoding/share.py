@@ -28,14 +28,18 @@ class GpuShare:
         self.value = share
         self._errors_left = _RETRIES
         self._trials = Trials() if share is None else None  # None: nothing to choose
+        self._epoch = None  # in which the trials began
+        self._rests_in = None  # the epoch after which what was kept is tried again
         self._look_anew()
 
     def _look_anew(self):
         self._look, self._sessions = Look(), 0
 
-    def forget(self):
-        """Times what comes in another process."""
-        self.go_on_with(self.value)
+    def copied(self):
+        """For a copy of the loader, which measures by itself."""
+        copied = GpuShare(self._decoding)
+        copied.go_on_with(self.value)
+        return copied
 
     @property
     def is_chosen(self):
@@ -49,8 +53,10 @@ class GpuShare:
     def of_state(self, state_dict):
         """The share to go on with. InvalidArgument if the state has another one; unless its fingerprint is 0."""
         own, other = self._decoding.share, state_dict.get("gpu_share")
-        if self._decoding.where == "auto" and ("gpu_share" in state_dict or own is None):
-            return None if other is None else _number(other)
+        if own is None and other is None:
+            return None
+        if self._decoding.where == "auto" and own != 0 and "gpu_share" in state_dict:
+            return 0.0 if other is None else _number(other)
         other = 0.0 if other is None else _number(other)
         if other != own and state_dict["fingerprint"] != 0:
             how = f"give decode='gpu', gpu_share={other:g}" if other else "leave decode out"
@@ -59,12 +65,13 @@ class GpuShare:
         return own
 
     def opened(self, open_with, resumes):
-        """The session that `open_with` opens with the share. decode="auto" does without engines where there are none, unless the
-        loader `resumes` a state."""
+        """The session that `open_with` opens with the share. decode="auto" does without engines where there are none, or, when it
+        tries a share, no room for them, unless the loader `resumes` a state."""
         try:
             return open_with(self.value or 0.0)
-        except FailedPrecondition as error:
-            if not self.value or resumes or self._decoding.where != "auto":
+        except (FailedPrecondition, ResourceExhausted) as error:
+            is_passing = isinstance(error, ResourceExhausted) and self.is_chosen
+            if not self.value or resumes or is_passing or self._decoding.where != "auto":
                 raise
             session = open_with(0.0)
             self.go_on_with(0.0)
@@ -78,9 +85,10 @@ class GpuShare:
         self._sessions += 1
         self._look.begin()
         if device < 0:
-            self._keep(0.0, "batches go to host memory")
-        elif self._sessions > _MOST_SESSIONS:
-            self._keep(self.value or 0.0, f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen")
+            self.value = self._kept(0.0, "batches go to host memory")
+        elif self._sessions > _MOST_SESSIONS and self._rests_in is None:
+            why = f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen"
+            self.value = self._kept(self.value or 0.0, why)
 
     # Choosing.
 
@@ -89,52 +97,62 @@ class GpuShare:
         if not self.is_chosen:
             self._look.note_given(waited)
 
-    def is_due(self, synchronize, waited):
-        """Whether it is time to choose, before the loop gets a batch. `synchronize` waits for what the step before has started."""
-        if self.is_chosen:
+    def is_due(self, synchronize, waited, epoch):
+        """Whether it is time to choose, before the loop gets a batch of this epoch. `synchronize` waits for what the step before has
+        started."""
+        if self.is_chosen or epoch == self._rests_in:
             return False
-        self._pace = self._look.pace(synchronize, waited)
+        if self._rests_in is not None:
+            self._rests_in = None
+            self._look_anew()
+        if self._epoch is None:
+            self._epoch = epoch
+        self._now, self._pace = epoch, self._look.pace(synchronize, waited)
         return self._pace is not None
 
     def choose(self, rows, rate_of_engines):
-        """Sets the share to go on with, and returns whether it is another one. If the daemon does not answer, measures again, three
-        times at most. `rate_of_engines` returns images/s."""
-        before = self.value or 0.0
-        self._trials.note(before, self._pace, rows)
-        if self.value is None:
-            self._begin_trials(rate_of_engines)
-        else:
-            self._try(self._trials.next())
-        return (self.value or 0.0) != before
+        """The share to go on with, which becomes the `value` once the caller sets it; None to look again. `rate_of_engines` returns
+        images/s; if the daemon does not answer meanwhile, all is measured again, three times at most."""
+        self._trials.note(self.value or 0.0, self._pace, rows)
+        return self._begun(rate_of_engines) if self.value is None else self._tried(self._trials.next())
 
-    def _begin_trials(self, rate_of_engines):
+    def _begun(self, rate_of_engines):
         if self._trials.is_fed:
-            return self._keep(0.0, "the workers decode as fast as the loop trains")
+            return self._kept(0.0, "the workers decode as fast as the loop trains")
         try:
             engines = rate_of_engines()
-        except (FailedPrecondition, ResourceExhausted) as error:
-            return self._keep(0.0, str(error))
         except Error as error:  # the daemon may have gone away, and come back
-            if self._errors_left == 0:
-                return self._keep(0.0, str(error))
+            if self._errors_left == 0 or isinstance(error, (FailedPrecondition, ResourceExhausted)):
+                return self._kept(0.0, str(error))
             self._errors_left -= 1
-            self._trials = Trials()
+            self._trials, self._epoch = Trials(), None
             return self._look.begin()
+        except RuntimeError as error:  # such as torch's, without memory for a batch more
+            return self._kept(0.0, str(error))
         if engines == 0:
-            return self._keep(0.0, "there are too few batches to see how fast the engines are")
-        return self._try(self._trials.first(engines) or None)
+            return self._kept(0.0, "there are too few batches to see how fast the engines are")
+        return self._tried(self._trials.first(engines))
 
-    def _try(self, share):
+    def _tried(self, share):
         """None: there is nothing more to try."""
         if share is None:
-            self._keep(self._trials.best(), str(self._trials))
-        else:
-            self.value = share
-            self._look_anew()
+            return self._best()
+        say(f"decode='auto': tries gpu_share={share:g} ({self._trials})")
+        self._look_anew()
+        return share
 
-    def _keep(self, share, why):
-        self.value, self._trials = share, None
+    def _best(self):
+        share, tried = self._trials.best(), str(self._trials)
+        if share == 0 or self._now != self._epoch:
+            return self._kept(share, tried)
+        say(f"decode='auto': gpu_share={share:g} until the next epoch, in which files cost the workers less ({tried})")
+        self._trials, self._rests_in = self._trials.again(), self._now
+        return share
+
+    def _kept(self, share, why):
+        self._trials = None
         say(f"decode='auto': gpu_share={share:g} from here on, kept in the loader's state ({why})")
+        return share
 
 
 def rate_of(take, rows):

@@ -6,7 +6,8 @@ _BESIDE = 0.6  # of the engines' rate, what is left of it beside training
 # Of the time in which a worker decodes an image, what it takes to hand on its file instead, once checkpoints know that its scan is
 # whole: 0.10 on an H200's host. In the first epoch, and without checkpoints, it is about a half.
 _HANDED_ON = 0.12
-_MOST_TRIALS = 2  # after the workers alone
+_SAVED = 1 - _HANDED_ON
+_LEAST = 0.01  # share that is tried
 _LEAST_STEP = 0.05  # between two shares
 _AS_FAST = 0.99  # of the fastest: not worth decoding more on the GPU
 _NO_SLOWER = 0.97  # of the rate before, which varies by that much
@@ -24,12 +25,21 @@ class Trials:
     def __init__(self):
         self._tried = []
         self._wanted = 0.0  # images/s that the loop would train, as the workers' trial showed
+        self._first = None  # share that is tried, above 0
+        self._are_again = False
+
+    def again(self):
+        """Trials of the share that was kept, and of the first one if that is smaller."""
+        trials = Trials()
+        trials._tried, trials._wanted, trials._first, trials._are_again = self._tried[:1], self._wanted, self._first, True
+        return trials
 
     def note(self, share, pace, rows):
         """How the loop went with `share`, in batches of `rows`."""
         if not self._tried:
             self._wanted = rows / pace.work
         is_fed = pace.is_fed or pace.arrival <= pace.work
+        self._tried = [trial for trial in self._tried if trial.share != share]
         self._tried.append(_Trial(share, rows / (pace.work if is_fed else pace.arrival), is_fed))
 
     @property
@@ -38,20 +48,36 @@ class Trials:
         return self._tried[-1].is_fed
 
     def first(self, engines):
-        """The first share to try, above 0; 0 if that makes no sense. `engines`: images/s that they decode alone."""
-        return share_for(self._wanted, self._tried[0].rate, engines)
+        """The first share to try, above 0; None if that makes no sense. `engines`: images/s that they decode alone."""
+        self._first = share_for(self._wanted, self._tried[0].rate, engines) or None
+        return self._first
 
     def next(self):
-        """Another share to try: the one that feeds the loop if the time of an image goes on changing with the share as it did between
-        the last two, but at most twice the last one. None if there is nothing more to try."""
-        last, before = self._tried[-1], self._tried[-2]
-        if last.is_fed or last.share == 1 or len(self._tried) > _MOST_TRIALS:
+        """Another share to try; None if there is nothing more to try."""
+        if self._are_again:
+            return self._first if len(self._tried) == 2 and self._first < self._tried[-1].share else None
+        before, last = self._tried[-2:]
+        if last.is_fed or last.share < before.share:
             return None
         if last.rate < _NO_SLOWER * before.rate:
-            return None  # the engines are no help
-        change = (1 / last.rate - 1 / before.rate) / (last.share - before.share)
-        needed = before.share + (SPARE / self._wanted - 1 / before.rate) / change if change < 0 else 1.0
+            return self._smaller()
+        return self._greater() if len(self._tried) == 2 else None
+
+    def _greater(self):
+        """The share that feeds the loop if the time of an image goes on changing with the share as it did, but at most twice the last
+        one: the workers are too slow."""
+        workers, last = self._tried
+        if last.share == 1:
+            return None
+        change = (1 / last.rate - 1 / workers.rate) / last.share
+        needed = (SPARE / self._wanted - 1 / workers.rate) / change if change < 0 else 1.0
         return _rounded(min(max(needed, last.share + _LEAST_STEP), 2 * last.share))
+
+    def _smaller(self):
+        """The share with which both sides give most, if all that the engines decode is what they did: the engines are too slow."""
+        engines = max(trial.share * trial.rate for trial in self._tried)
+        share = _share_of_most(self._tried[0].rate, engines)
+        return share if all(abs(share - trial.share) >= _LEAST_STEP for trial in self._tried) else None
 
     def best(self):
         """The smallest share with which the loop was about as fast as with any."""
@@ -67,14 +93,14 @@ class Trials:
 def share_for(wanted, workers, engines):
     """The smallest share, in hundredths, with which both sides together give `wanted` images/s; or, if they cannot, the share
     with which they give most."""
-    engines *= _BESIDE
-    if engines <= 0:
-        return 0.0
-    saved = 1 - _HANDED_ON
-    needed = (1 - SPARE * workers / wanted) / saved
-    most = engines / (workers + saved * engines)
-    return _rounded(min(needed, most))
+    needed = (1 - SPARE * workers / wanted) / _SAVED
+    return min(_rounded(needed), _share_of_most(workers, _BESIDE * engines))
+
+
+def _share_of_most(workers, engines):
+    """With which both sides give most images/s."""
+    return _rounded(engines / (workers + _SAVED * engines)) if engines > 0 else 0.0
 
 
 def _rounded(share):
-    return min(1.0, max(0.0, round(share + 0.005, 2)))
+    return 0.0 if share < _LEAST else min(1.0, round(share + 0.005, 2))
