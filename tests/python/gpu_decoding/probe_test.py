@@ -4,7 +4,6 @@ import copy
 import itertools
 import pathlib
 import sys
-import time
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -67,8 +66,8 @@ class ProbeTest(LoaderFixture):
 class ChoiceTest(LoaderFixture):
     """Workers stand for the engines here, too."""
 
-    def chosen(self, loader, work=0.0):
-        """The shares of the sessions that were opened in an epoch of a loop that takes `work` seconds for a step, and what was said."""
+    def chosen(self, loader, epochs=1):
+        """The shares of the sessions that were opened in the epochs of a loop, and what was said last."""
         share, options = GpuShare(Decoding("auto", None)), loader._options
         loader._gpu_share, opened = share, []
 
@@ -80,11 +79,8 @@ class ChoiceTest(LoaderFixture):
                 mock.patch.object(share, "note_device", lambda device: GpuShare.note_device(share, 0)), \
                 mock.patch.multiple(look, WARM_UP_STEPS=4, WARM_UP_SECONDS=0, TIMED_STEPS=8, TIMED_SECONDS=0), \
                 mock.patch.object(shares, "say") as said:
-            given = []
-            for batch in loader:
-                given.append(batch)
-                time.sleep(work)
-        self.assertEqual(sorted(ids(given)), list(range(SAMPLES)))
+            for _ in range(epochs):
+                self.assertEqual(sorted(ids(list(loader))), list(range(SAMPLES)))
         return opened, said.call_args.args[0]
 
     def test_a_starved_loop_goes_on_with_a_share(self):
@@ -96,6 +92,22 @@ class ChoiceTest(LoaderFixture):
         self.assertGreater(share, 0)
         self.assertEqual(opened, [0.0, 1.0, share])  # the first session, the engines', the one with both
         self.assertIn("from the workers alone", said)
+
+    def test_a_share_of_the_first_epoch_is_looked_at_again_in_the_second(self):
+        loader, waited = self.loader(batch_size=2, shuffle=True), [0]
+
+        def waits():  # a second for each batch, unless the share suffices in this epoch
+            waited[0] += (loader._gpu_share.value or 0) < (0.8, 0.4)[loader._at.epoch]
+            return waited[0]
+
+        def first(trials, _):
+            trials._first = 0.4
+            return trials._first
+
+        with mock.patch.object(loader, "_waited", waits), mock.patch.object(shares.Trials, "first", first):
+            opened, said = self.chosen(loader, epochs=2)
+        self.assertEqual(opened, [0.0, 1.0, 0.4, 0.81, 0.4])  # workers, the probe, two trials; the first again in the second epoch
+        self.assertIn("gpu_share=0.4 from here on", said)
 
     def test_no_state_has_the_new_share_and_the_old_fingerprint(self):
         loader, states = self.loader(batch_size=2, shuffle=True), []
@@ -129,7 +141,8 @@ class ChoiceTest(LoaderFixture):
 
     def test_a_fed_loop_goes_on_as_it_was(self):
         loader = self.loader(batch_size=2, shuffle=True)
-        opened, said = self.chosen(loader, work=0.05)
+        with mock.patch.object(loader, "_waited", lambda: 0.0):
+            opened, said = self.chosen(loader)
         self.assertEqual(loader.state_dict()["gpu_share"], 0)
         self.assertEqual(opened, [0.0])
         self.assertIn("as fast as the loop trains", said)
