@@ -1,9 +1,11 @@
 """Tests how decode="auto" measures the engines: with a session of its own, from where the loader stands, and without a trace in the
 loader's own epoch. Workers stand for the engines, so that it needs no GPU."""
 import copy
+import functools
 import itertools
 import pathlib
 import sys
+import types
 from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -77,11 +79,17 @@ class ChoiceTest(LoaderFixture):
 
         with mock.patch.object(loader, "_options", by_workers), mock.patch.object(loader, "_synchronize", lambda: None), \
                 mock.patch.object(share, "note_device", lambda device: GpuShare.note_device(share, 0)), \
+                mock.patch.object(look, "time", self.clock()), \
                 mock.patch.multiple(look, WARM_UP_STEPS=4, WARM_UP_SECONDS=0, TIMED_STEPS=8, TIMED_SECONDS=0), \
                 mock.patch.object(shares, "say") as said:
             for _ in range(epochs):
                 self.assertEqual(sorted(ids(list(loader))), list(range(SAMPLES)))
         return opened, said.call_args.args[0]
+
+    @staticmethod
+    def clock():
+        """Every step takes the same time."""
+        return types.SimpleNamespace(monotonic=functools.partial(next, itertools.count(0, 0.01)))
 
     def test_a_starved_loop_goes_on_with_a_share(self):
         loader = self.loader(batch_size=2, shuffle=True)
