@@ -162,7 +162,9 @@ class LoaderBase:
             self._go(epoch, 0)
 
     def state_dict(self):
-        share, state = self._gpu_share.in_state(), self._at  # in this order: see _choose
+        share = None
+        while share != self._gpu_share.in_state():  # another thread may have chosen another one meanwhile
+            share, state = self._gpu_share.in_state(), self._at
         return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}, **share}
 
     @in_turn
@@ -256,14 +258,12 @@ class LoaderBase:
         state never has the new share and the old fingerprint."""
         chosen = self._gpu_share
         share = chosen.choose(self._settings.batch_size, self._rate_of_engines)
-        if share is not None and share != (chosen.value or 0.0):
+        if share != chosen.value:
             goal = self._session.state
             goal.fingerprint = 0
             self._goal = goal
             chosen.value = share
             self._end_session()
-        elif share is not None:
-            chosen.value = share
 
     def _rate_of_engines(self):
         at = native.State()  # without a fingerprint, because the pixels are others; nobody is given them

@@ -114,7 +114,7 @@ class ChoiceTest(LoaderFixture):
 
         with mock.patch.object(loader, "_waited", waits), mock.patch.object(shares.Trials, "first", first):
             opened, said = self.chosen(loader, epochs=2)
-        self.assertEqual(opened, [0.0, 1.0, 0.4, 0.81, 0.4])  # workers, the probe, two trials; the first again in the second epoch
+        self.assertEqual(opened, [0.0, 1.0, 0.4, 0.8, 0.0, 1.0, 0.4])  # in each epoch: the workers, the probe, shares that are tried
         self.assertIn("gpu_share=0.4 from here on", said)
 
     def test_no_state_has_the_new_share_and_the_old_fingerprint(self):
@@ -136,6 +136,7 @@ class ChoiceTest(LoaderFixture):
     def test_a_copied_loader_does_not_end_the_trial(self):
         loader = self.loader(batch_size=2)
         loader._gpu_share = GpuShare(Decoding("auto", None))
+        loader._gpu_share._trials.note(0.0, types.SimpleNamespace(work=1.0, arrival=2.0, is_fed=False), rows=2)
         loader._gpu_share.value = 0.4  # tried
         copied = copy.copy(loader)
         self.addCleanup(copied.close)

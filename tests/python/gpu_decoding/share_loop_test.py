@@ -37,7 +37,7 @@ class Loop:
 
     def open(self):
         """A session, with the share that is set."""
-        share = self.share.value or 0.0
+        share = self.share.value
         self.tried.append(share)
         self.ready = 0.0
         self.set_rate(share)
@@ -73,7 +73,7 @@ class Loop:
             for i in range(most):
                 if i == self.steps and self.epoch == 0:
                     self.epoch = 1
-                    self.set_rate(self.share.value or 0.0)
+                    self.set_rate(self.share.value)
                 self.epoch = max(self.epoch, i // self.steps)
                 if self.share.is_due(self.synchronize, lambda: self.waited, self.epoch):
                     self.choose()
@@ -86,10 +86,9 @@ class Loop:
         return None
 
     def choose(self):
-        share, before = self.share.choose(self.rows, self.engines), self.share.value or 0.0
-        if share is not None:
-            self.share.value = share
-        if share not in (None, before):
+        share, before = self.share.choose(self.rows, self.engines), self.share.value
+        self.share.value = share
+        if share != before:
             self.open()
             self.share.note_device(0)
 
@@ -283,24 +282,36 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(self.tried(loop), [0])
         self.assertEqual(loop.share.value, 0)
 
-    def test_what_the_first_epoch_showed_is_tried_again_in_the_second(self):
-        for rate, most, first, second in ((1600, 5500, [0, 0.73, 1], [0.73]), (2700, 7200, [0, 0.82, 1], [0.82])):
+    def test_after_trials_in_the_first_epoch_it_chooses_once_more(self):
+        for rate, most, work, first, kept in ((1600, 5500, STEP, [0, 0.73, 1], 0.73), (2700, 7200, 0.03, [0, 0.82, 1], 0.82)):
             with self.subTest(rate=rate):
-                loop = Loop(rate, lambda i, r=rate: STEP if r == 1600 else 0.03, most=most, steps=600, at_first=0.5)
-                self.assertEqual(self.tried(loop), first + second)
-                self.assertEqual(loop.share.value, second[-1])
+                loop = Loop(rate, lambda i, work=work: work, most=most, steps=600, at_first=0.5)
+                self.assertEqual(self.tried(loop), [*first, 0, kept])
+                self.assertEqual(loop.share.value, kept)
 
-    def test_what_is_still_best_in_the_second_epoch_is_kept(self):
-        loop = Loop(1600, handed_on=0.28, at_first=0.5, steps=600)
-        self.assertEqual(self.tried(loop), [0, 0.73, 1, 0.73, 1])
-        self.assertEqual(loop.share.value, 1)
+    def test_what_no_share_helped_against_in_the_first_epoch_may_be_over(self):
+        loop = Loop(1600, steps=600)
+        loop.set_rate = lambda share, set_rate=loop.set_rate: set_rate(share) if loop.epoch else setattr(loop, "rate", 1200)  # a cold cache
+        loop.rate = 1200
+        self.assertEqual(self.tried(loop)[-2:], [0, 0.73])
+        self.assertEqual(loop.share.value, 0.73)
 
-    def test_until_then_nothing_is_measured(self):
+    def test_trials_that_the_first_epochs_end_divides_are_made_anew(self):
+        loop = Loop(2871, lambda i: 0.035, most=5239, steps=258, at_first=0.5)
+        self.tried(loop)
+        self.assertLess(loop.share.value, 0.9)
+
+    def test_trials_behind_the_first_epoch_are_enough(self):
+        loop = Loop(1600, steps=20)
+        self.assertEqual(self.tried(loop), [0, 0.73])
+
+    def test_until_the_next_epoch_nothing_is_measured(self):
         loop = Loop(1600, steps=600)
         loop.train(most=300)
         self.assertFalse(loop.share.is_chosen)
-        self.assertIn("gpu_share=0.73 until the next epoch", loop.said)
+        self.assertIn("gpu_share=0.73 for now", loop.said)
         self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None, 0))
+        self.assertEqual(loop.share.in_state(), {"gpu_share": 0.73})
 
     def test_a_loop_of_very_slow_trials_decides(self):
         loop = Loop(1600, most=50)

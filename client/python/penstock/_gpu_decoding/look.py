@@ -6,7 +6,7 @@ from .pace import Steps
 WARM_UP_STEPS, WARM_UP_SECONDS = 16, 3.0  # a private daemon has nearly all its workers by then
 STEPS_AFTER_PAUSE = 64  # until a loop that wants a little more than workers decode has used up what they decoded ahead
 TIMED_STEPS, TIMED_SECONDS = 32, 3.0
-_FEW, _LONG_SECONDS = 0.25, 20.0  # of slow steps a quarter is enough, after so long
+_FEW, _LONG_SECONDS = 0.25, 60.0  # of slow steps a quarter is enough, after so long
 RETRIES = 3  # because of pauses: a loop that pauses every few steps is measured with them
 
 

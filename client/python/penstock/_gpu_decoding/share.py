@@ -17,19 +17,25 @@ PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
 
 
 class GpuShare:
-    """`value`: the share, or one that is being tried; None: none yet, and the workers decode everything."""
+    """`value`: the share of the session, given, chosen or being tried."""
 
     def __init__(self, decoding):
         self._decoding = decoding
         self.go_on_with(decoding.share)
 
     def go_on_with(self, share):
-        """None: chooses one, beginning anew."""
-        self.value = share
+        """None: chooses one, beginning anew with the workers alone."""
+        self.value = share or 0.0
         self._errors_left = _RETRIES
-        self._trials = Trials() if share is None else None  # None: nothing to choose
-        self._epoch = None  # in which the trials began
-        self._rests_in = None  # the epoch after which what was kept is tried again
+        self._first_epoch = None  # in which it looks at the loop
+        self._may_repeat = True
+        self._trials = None  # None: nothing to choose
+        if share is None:
+            self._begin()
+
+    def _begin(self):
+        self._trials, self._rests = Trials(), False
+        self._some_in_first_epoch = False  # of the shares that were tried
         self._look_anew()
 
     def _look_anew(self):
@@ -38,8 +44,13 @@ class GpuShare:
     def copied(self):
         """For a copy of the loader, which measures by itself."""
         copied = GpuShare(self._decoding)
-        copied.go_on_with(self.value)
+        copied.go_on_with(self._for_others)
         return copied
+
+    @property
+    def _for_others(self):
+        """With what states and copies go on. None: they choose by themselves."""
+        return self.value if self.is_chosen or self._trials.have_begun else None
 
     @property
     def is_chosen(self):
@@ -48,16 +59,18 @@ class GpuShare:
     # In states.
 
     def in_state(self):
-        return {} if self._decoding.where == "cpu" else {"gpu_share": self.value}
+        return {} if self._decoding.where == "cpu" else {"gpu_share": self._for_others}
 
     def of_state(self, state_dict):
         """The share to go on with. InvalidArgument if the state has another one; unless its fingerprint is 0."""
         own, other = self._decoding.share, state_dict.get("gpu_share")
         if own is None and other is None:
             return None
-        if self._decoding.where == "auto" and own != 0 and "gpu_share" in state_dict:
-            return 0.0 if other is None else _number(other)
         other = 0.0 if other is None else _number(other)
+        if self._decoding.where == "auto" and own != 0 and "gpu_share" in state_dict:
+            if own is not None and own != other:
+                say(f"decode='auto': gpu_share={other:g}, as the state has it, not {own:g}")
+            return other
         if other != own and state_dict["fingerprint"] != 0:
             how = f"give decode='gpu', gpu_share={other:g}" if other else "leave decode out"
             raise InvalidArgument(f"the state was made with gpu_share={other:g}, and this loader has {own:g}, which gives other pixels; "
@@ -68,7 +81,7 @@ class GpuShare:
         """The session that `open_with` opens with the share. decode="auto" does without engines where there are none, or, when it
         tries a share, no room for them, unless the loader `resumes` a state."""
         try:
-            return open_with(self.value or 0.0)
+            return open_with(self.value)
         except (FailedPrecondition, ResourceExhausted) as error:
             is_passing = isinstance(error, ResourceExhausted) and self.is_chosen
             if not self.value or resumes or is_passing or self._decoding.where != "auto":
@@ -85,10 +98,9 @@ class GpuShare:
         self._sessions += 1
         self._look.begin()
         if device < 0:
-            self.value = self._kept(0.0, "batches go to host memory")
-        elif self._sessions > _MOST_SESSIONS and self._rests_in is None:
-            why = f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen"
-            self.value = self._kept(self.value or 0.0, why)
+            self.value = self._keep(0.0, "batches go to host memory")
+        elif self._sessions > _MOST_SESSIONS:
+            self.value = self._keep(self.value, f"more than {_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen")
 
     # Choosing.
 
@@ -100,37 +112,44 @@ class GpuShare:
     def is_due(self, synchronize, waited, epoch):
         """Whether it is time to choose, before the loop gets a batch of this epoch. `synchronize` waits for what the step before has
         started."""
-        if self.is_chosen or epoch == self._rests_in:
+        if self.is_chosen:
             return False
-        if self._rests_in is not None:
-            self._rests_in = None
-            self._look_anew()
-        if self._epoch is None:
-            self._epoch = epoch
-        self._now, self._pace = epoch, self._look.pace(synchronize, waited)
+        if self._first_epoch is None:
+            self._first_epoch = epoch
+        self._is_first_epoch = epoch == self._first_epoch
+        if self._rests:
+            return not self._is_first_epoch
+        self._pace = self._look.pace(synchronize, waited)
         return self._pace is not None
 
     def choose(self, rows, rate_of_engines):
-        """The share to go on with, which becomes the `value` once the caller sets it; None to look again. `rate_of_engines` returns
-        images/s; if the daemon does not answer meanwhile, all is measured again, three times at most."""
-        self._trials.note(self.value or 0.0, self._pace, rows)
-        return self._begun(rate_of_engines) if self.value is None else self._tried(self._trials.next())
+        """The share to go on with, which becomes the `value` once the caller sets it. `rate_of_engines` returns images/s; if the daemon
+        does not answer meanwhile, all is measured again, three times at most."""
+        if self._rests:
+            self._begin()
+            return 0.0
+        is_of_workers = not self._trials.have_begun
+        self._trials.note(self.value, self._pace, rows)
+        if is_of_workers:
+            return self._first_share(rate_of_engines)
+        self._some_in_first_epoch |= self._is_first_epoch
+        return self._tried(self._trials.next())
 
-    def _begun(self, rate_of_engines):
+    def _first_share(self, rate_of_engines):
         if self._trials.is_fed:
-            return self._kept(0.0, "the workers decode as fast as the loop trains")
+            return self._keep(0.0, "the workers decode as fast as the loop trains")
         try:
             engines = rate_of_engines()
         except Error as error:  # the daemon may have gone away, and come back
             if self._errors_left == 0 or isinstance(error, (FailedPrecondition, ResourceExhausted)):
-                return self._kept(0.0, str(error))
+                return self._keep(0.0, str(error))
             self._errors_left -= 1
-            self._trials, self._epoch = Trials(), None
-            return self._look.begin()
+            self._begin()
+            return 0.0
         except RuntimeError as error:  # such as torch's, without memory for a batch more
-            return self._kept(0.0, str(error))
+            return self._keep(0.0, str(error))
         if engines == 0:
-            return self._kept(0.0, "there are too few batches to see how fast the engines are")
+            return self._keep(0.0, "there are too few batches to see how fast the engines are")
         return self._tried(self._trials.first(engines))
 
     def _tried(self, share):
@@ -142,14 +161,16 @@ class GpuShare:
         return share
 
     def _best(self):
-        share, tried = self._trials.best(), str(self._trials)
-        if share == 0 or self._now != self._epoch:
-            return self._kept(share, tried)
-        say(f"decode='auto': gpu_share={share:g} until the next epoch, in which files cost the workers less ({tried})")
-        self._trials, self._rests_in = self._trials.again(), self._now
+        share = self._trials.best()
+        if not self._some_in_first_epoch or not self._may_repeat:
+            return self._keep(share, str(self._trials))
+        say(f"decode='auto': gpu_share={share:g} for now; it chooses once more behind the first epoch, in which files cost most "
+            f"({self._trials})")
+        self._rests, self._may_repeat = True, False
+        self._look_anew()
         return share
 
-    def _kept(self, share, why):
+    def _keep(self, share, why):
         self._trials = None
         say(f"decode='auto': gpu_share={share:g} from here on, kept in the loader's state ({why})")
         return share

@@ -25,14 +25,10 @@ class Trials:
     def __init__(self):
         self._tried = []
         self._wanted = 0.0  # images/s that the loop would train, as the workers' trial showed
-        self._first = None  # share that is tried, above 0
-        self._are_again = False
 
-    def again(self):
-        """Trials of the share that was kept, and of the first one if that is smaller."""
-        trials = Trials()
-        trials._tried, trials._wanted, trials._first, trials._are_again = self._tried[:1], self._wanted, self._first, True
-        return trials
+    @property
+    def have_begun(self):
+        return bool(self._tried)
 
     def note(self, share, pace, rows):
         """How the loop went with `share`, in batches of `rows`."""
@@ -49,13 +45,10 @@ class Trials:
 
     def first(self, engines):
         """The first share to try, above 0; None if that makes no sense. `engines`: images/s that they decode alone."""
-        self._first = share_for(self._wanted, self._tried[0].rate, engines) or None
-        return self._first
+        return share_for(self._wanted, self._tried[0].rate, engines) or None
 
     def next(self):
         """Another share to try; None if there is nothing more to try."""
-        if self._are_again:
-            return self._first if len(self._tried) == 2 and self._first < self._tried[-1].share else None
         before, last = self._tried[-2:]
         if last.is_fed or last.share < before.share:
             return None
@@ -71,13 +64,14 @@ class Trials:
             return None
         change = (1 / last.rate - 1 / workers.rate) / last.share
         needed = (SPARE / self._wanted - 1 / workers.rate) / change if change < 0 else 1.0
-        return _rounded(min(max(needed, last.share + _LEAST_STEP), 2 * last.share))
+        return min(_rounded(max(needed, last.share + _LEAST_STEP)), round(2 * last.share, 2))
 
     def _smaller(self):
         """The share with which both sides give most, if all that the engines decode is what they did: the engines are too slow."""
         engines = max(trial.share * trial.rate for trial in self._tried)
         share = _share_of_most(self._tried[0].rate, engines)
-        return share if all(abs(share - trial.share) >= _LEAST_STEP for trial in self._tried) else None
+        is_new = share < self._tried[-1].share and all(abs(share - trial.share) >= _LEAST_STEP for trial in self._tried)
+        return share if is_new else None
 
     def best(self):
         """The smallest share with which the loop was about as fast as with any."""
