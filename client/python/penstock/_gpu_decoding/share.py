@@ -1,4 +1,4 @@
-"""The share of a loader's samples that its GPU decodes: given, kept in a state, or chosen once while the loop trains.
+"""The share of a loader's samples that its GPU decodes: given, kept in a state, or chosen while the loop trains.
 
 To choose, it looks at some of the loop's steps: how long they work, and how fast batches come while they wait for them. If workers
 are too slow, shares are tried, and looked at in the same way.
