@@ -110,7 +110,7 @@ class Attachment final : public LeaseOwner {
   }
 
   uint32_t wakeup() const { return page().wakeup.load(std::memory_order_seq_cst); }
-  // Tells the daemon, which wakes only who says that it sleeps.
+  // Tells the daemon whether this consumer sleeps; the daemon wakes only those that do.
   void SayAsleep(bool asleep) {
     page().consumer_asleep.store(asleep ? 1 : 0, std::memory_order_seq_cst);
   }

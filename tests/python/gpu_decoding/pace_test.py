@@ -33,7 +33,7 @@ class PaceTest(unittest.TestCase):
         between = [(10, 0), *[(0.1, 0)] * 9, *[(0.1, 0.005)] * 3]
         self.assertFalse(self.pace(*[(0.1, 0.005)] * 9, *3 * between).is_fed)
 
-    def test_a_stall_counts_as_the_longest_wait_but_one(self):
+    def test_a_stall_counts_as_the_second_longest_wait(self):
         steps = [(1, 0.2)] * 10
         self.assertAlmostEqual(self.pace(*steps, (1, 30), *steps).arrival, 1.2)
         self.assertAlmostEqual(self.pace(*steps, (1, 0.6), *steps).arrival, 1.22)

@@ -66,11 +66,11 @@ class Loop:
         self.ready = max(0.0, self.ready - self.rows)
         self.passes_until(self.now + self.taking)
 
-    def train(self, most=20_000, pause=lambda i: 0.0):
-        """The steps after which a share was chosen."""
+    def train(self, most=20_000, pause=lambda i: 0.0, first=0):
+        """The steps after which a share was chosen, from step `first` on."""
         with mock.patch.object(look.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
             self.share.note_device(0)
-            for i in range(most):
+            for i in range(first, first + most):
                 if i == self.steps and self.epoch == 0:
                     self.epoch = 1
                     self.set_rate(self.share.value)
@@ -301,6 +301,21 @@ class TrialTest(unittest.TestCase):
         self.tried(loop)
         self.assertLess(loop.share.value, 0.9)
 
+    def test_what_cannot_be_chosen_again_stays(self):
+        for error in (ResourceExhausted("the pool is full"), RuntimeError("CUDA out of memory")):
+            loop = Loop(1600, steps=600, engines=mock.Mock(side_effect=[20_000.0, error]))
+            self.assertEqual(self.tried(loop), [0, 0.73, 0, 0.73])
+            self.assertEqual(loop.share.value, 0.73)
+            self.assertIn(str(error), loop.said)
+
+    def test_a_loop_that_ends_too_soon_to_choose_again_keeps_its_share(self):
+        loop = Loop(1600, steps=600)
+        loop.train(most=601)
+        self.assertEqual((loop.share.value, loop.share.is_chosen), (0.0, False))
+        while loop.train(most=20, first=601) is None:
+            continue
+        self.assertEqual(loop.share.value, 0.73)
+
     def test_trials_behind_the_first_epoch_are_enough(self):
         loop = Loop(1600, steps=20)
         self.assertEqual(self.tried(loop), [0, 0.73])
@@ -309,7 +324,7 @@ class TrialTest(unittest.TestCase):
         loop = Loop(1600, steps=600)
         loop.train(most=300)
         self.assertFalse(loop.share.is_chosen)
-        self.assertIn("gpu_share=0.73 for now", loop.said)
+        self.assertIn("gpu_share=0.73 until the first epoch", loop.said)
         self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None, 0))
         self.assertEqual(loop.share.in_state(), {"gpu_share": 0.73})
 

@@ -13,7 +13,7 @@ from penstock import _settings  # noqa: E402
 from penstock._gpu_decoding import share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding, decoding_of, nvjpeg_path  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare, rate_of  # noqa: E402
-from penstock._gpu_decoding.trials import share_for  # noqa: E402
+from penstock._gpu_decoding.trials import Trials, share_for  # noqa: E402
 from penstock.errors import FailedPrecondition, InvalidArgument, ResourceExhausted  # noqa: E402
 
 CROP = [penstock.RandomResizedCrop(32), penstock.HorizontalFlip()]
@@ -177,6 +177,13 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(share_for(wanted=5000, workers=800, engines=20000), 0.98)  # the files take the workers' time, too
         self.assertEqual(share_for(wanted=1000, workers=0, engines=100), 1.0)
         self.assertEqual(share_for(wanted=1000, workers=10, engines=0), 0.0)
+
+    def test_a_gain_of_less_than_a_hundredth_is_not_worth_the_engines(self):
+        for gain, best in ((1.005, 0.0), (1.02, 0.2)):
+            trials = Trials()
+            trials.note(0.0, types.SimpleNamespace(work=1.0, arrival=2.0, is_fed=False), rows=100)
+            trials.note(0.2, types.SimpleNamespace(work=1.0, arrival=2.0 / gain, is_fed=False), rows=100)
+            self.assertEqual(trials.best(), best)
 
     def test_the_rate_leaves_out_what_is_loaded_first(self):
         now = [0.0]

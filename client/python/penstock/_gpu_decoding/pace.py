@@ -31,7 +31,7 @@ class Pace:
     - `longest`: work that takes longer is a pause, such as a validation. `has_paused`: there was one.
     - `work`: the mean of a step, because batches that are ready make up for uneven steps.
     - `is_fed`: the loop hardly waits.
-    - `arrival`: the time between two batches while the loop waits for them. A stall counts as the longest wait but one.
+    - `arrival`: the time between two batches while the loop waits for them. A stall counts as the second longest wait.
 
     During a pause batches are decoded ahead, so `is_fed` and `arrival` also leave out the steps behind it up to the first
     that waited."""

@@ -28,14 +28,14 @@ class GpuShare:
         self.value = share or 0.0
         self._errors_left = _RETRIES
         self._first_epoch = None  # in which it looks at the loop
-        self._may_repeat = True
+        self._chosen_before = None  # in the first epoch
         self._trials = None  # None: nothing to choose
         if share is None:
             self._begin()
 
     def _begin(self):
         self._trials, self._rests = Trials(), False
-        self._some_in_first_epoch = False  # of the shares that were tried
+        self._tried_in_first_epoch = False
         self._look_anew()
 
     def _look_anew(self):
@@ -51,6 +51,10 @@ class GpuShare:
     def _for_others(self):
         """With what states and copies go on. None: they choose by themselves."""
         return self.value if self.is_chosen or self._trials.have_begun else None
+
+    @property
+    def _ends_too_soon(self):
+        return self._sessions > _MOST_SESSIONS
 
     @property
     def is_chosen(self):
@@ -99,8 +103,6 @@ class GpuShare:
         self._look.begin()
         if device < 0:
             self.value = self._keep(0.0, "batches go to host memory")
-        elif self._sessions > _MOST_SESSIONS:
-            self.value = self._keep(self.value, f"more than {_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen")
 
     # Choosing.
 
@@ -119,6 +121,8 @@ class GpuShare:
         self._is_first_epoch = epoch == self._first_epoch
         if self._rests:
             return not self._is_first_epoch
+        if self._ends_too_soon:
+            return True
         self._pace = self._look.pace(synchronize, waited)
         return self._pace is not None
 
@@ -128,11 +132,14 @@ class GpuShare:
         if self._rests:
             self._begin()
             return 0.0
+        if self._ends_too_soon:
+            why = f"more than {_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen"
+            return self._keep(self.value, why) if self._trials.have_begun else self._keep_earlier(why)
         is_of_workers = not self._trials.have_begun
         self._trials.note(self.value, self._pace, rows)
         if is_of_workers:
             return self._first_share(rate_of_engines)
-        self._some_in_first_epoch |= self._is_first_epoch
+        self._tried_in_first_epoch |= self._is_first_epoch
         return self._tried(self._trials.next())
 
     def _first_share(self, rate_of_engines):
@@ -142,14 +149,14 @@ class GpuShare:
             engines = rate_of_engines()
         except Error as error:  # the daemon may have gone away, and come back
             if self._errors_left == 0 or isinstance(error, (FailedPrecondition, ResourceExhausted)):
-                return self._keep(0.0, str(error))
+                return self._keep_earlier(str(error))
             self._errors_left -= 1
             self._begin()
             return 0.0
         except RuntimeError as error:  # such as torch's, without memory for a batch more
-            return self._keep(0.0, str(error))
+            return self._keep_earlier(str(error))
         if engines == 0:
-            return self._keep(0.0, "there are too few batches to see how fast the engines are")
+            return self._keep_earlier("there are too few batches to see how fast the engines are")
         return self._tried(self._trials.first(engines))
 
     def _tried(self, share):
@@ -162,13 +169,17 @@ class GpuShare:
 
     def _best(self):
         share = self._trials.best()
-        if not self._some_in_first_epoch or not self._may_repeat:
+        if not self._tried_in_first_epoch or self._chosen_before is not None:
             return self._keep(share, str(self._trials))
-        say(f"decode='auto': gpu_share={share:g} for now; it chooses once more behind the first epoch, in which files cost most "
+        say(f"decode='auto': gpu_share={share:g} until the first epoch, in which files cost most, has ended; then it chooses again "
             f"({self._trials})")
-        self._rests, self._may_repeat = True, False
+        self._rests, self._chosen_before = True, share
         self._look_anew()
         return share
+
+    def _keep_earlier(self, why):
+        """Without a new choice."""
+        return self._keep(self._chosen_before or 0.0, why)
 
     def _keep(self, share, why):
         self._trials = None

@@ -57,8 +57,8 @@ class Trials:
         return self._greater() if len(self._tried) == 2 else None
 
     def _greater(self):
-        """The share that feeds the loop if the time of an image goes on changing with the share as it did, but at most twice the last
-        one: the workers are too slow."""
+        """The workers are too slow: the share that feeds the loop if the time of an image goes on falling as it did, but at most twice
+        the last one."""
         workers, last = self._tried
         if last.share == 1:
             return None
@@ -67,14 +67,14 @@ class Trials:
         return min(_rounded(max(needed, last.share + _LEAST_STEP)), round(2 * last.share, 2))
 
     def _smaller(self):
-        """The share with which both sides give most, if all that the engines decode is what they did: the engines are too slow."""
+        """The engines are too slow: the share that is fastest if they decode no more images/s than they have so far."""
         engines = max(trial.share * trial.rate for trial in self._tried)
         share = _share_of_most(self._tried[0].rate, engines)
         is_new = share < self._tried[-1].share and all(abs(share - trial.share) >= _LEAST_STEP for trial in self._tried)
         return share if is_new else None
 
     def best(self):
-        """The smallest share with which the loop was about as fast as with any."""
+        """The smallest share whose rate is within 1 % of the highest."""
         fastest = max(trial.rate for trial in self._tried)
         return min(trial.share for trial in self._tried if trial.rate >= _AS_FAST * fastest)
 
@@ -92,7 +92,7 @@ def share_for(wanted, workers, engines):
 
 
 def _share_of_most(workers, engines):
-    """With which both sides give most images/s."""
+    """The share with which workers and engines together make most images/s."""
     return _rounded(engines / (workers + _SAVED * engines)) if engines > 0 else 0.0
 
 
