@@ -9,91 +9,10 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
-from penstock._gpu_decoding import look, share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 from penstock.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
-
-STEP = 0.064  # seconds
-AHEAD = 6  # batches that are decoded ahead
-
-
-class Loop:
-    """A loop of `rows` images a step, and workers that decode `rate` images/s, `AHEAD` batches ahead at most. They begin after `start`
-    seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it. The engines decode
-    `engines()` images/s alone, and `most` beside training. A file that workers hand on costs `handed_on` of decoding it, and
-    `at_first` in the first epoch. An epoch has `steps` steps."""
-
-    def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0, handed_on=0.12, most=12_000, steps=20,
-                 at_first=None):
-        self.alone, self.work, self.rows, self.engines = rate, work, rows, engines
-        self.handed_on, self.most, self.steps, self.at_first = handed_on, most, steps, at_first or handed_on
-        self.epoch = 0
-        self.now, self.ready, self.starts = 100.0, 0.0, 100.0 + start
-        self.waited, self.taking = 0.0, 0.0
-        self.free = []  # when the GPU will have done the steps that it was given
-        self.share, self.said, self.tried = GpuShare(Decoding("auto", None)), "", []
-        self.open()
-
-    def open(self):
-        """A session, with the share that is set."""
-        share = self.share.value
-        self.tried.append(share)
-        self.ready = 0.0
-        self.set_rate(share)
-
-    def set_rate(self, share):
-        handed_on = self.handed_on if self.epoch else self.at_first
-        self.rate = self.alone / (1 - (1 - handed_on) * share)
-        if share:
-            self.rate = min(self.rate, self.most / share)
-
-    def passes_until(self, then):
-        decoding = max(0.0, then - max(self.now, self.starts))
-        self.ready = min(self.ready + self.rate * decoding, AHEAD * self.rows)
-        self.now = max(self.now, then)
-
-    def synchronize(self):
-        self.passes_until(self.free[-1] if self.free else self.now)
-
-    def take(self):
-        began = self.now
-        if len(self.free) >= AHEAD:
-            self.passes_until(self.free[-AHEAD])
-        if self.ready < self.rows:
-            self.passes_until(max(self.now, self.starts) + (self.rows - self.ready) / self.rate)
-        self.waited += self.now - began
-        self.ready = max(0.0, self.ready - self.rows)
-        self.passes_until(self.now + self.taking)
-
-    def train(self, most=20_000, pause=lambda i: 0.0, first=0):
-        """The steps after which a share was chosen, from step `first` on."""
-        with mock.patch.object(look.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
-            self.share.note_device(0)
-            for i in range(first, first + most):
-                if i == self.steps and self.epoch == 0:
-                    self.epoch = 1
-                    self.set_rate(self.share.value)
-                self.epoch = max(self.epoch, i // self.steps)
-                if self.share.is_due(self.synchronize, lambda: self.waited, self.epoch):
-                    self.choose()
-                if self.share.is_chosen:
-                    return i
-                self.take()
-                self.share.note_given(lambda: self.waited)
-                self.free.append(max([self.now, *self.free[-1:]]) + self.work(i))
-                self.passes_until(self.now + pause(i))
-        return None
-
-    def choose(self):
-        share, before = self.share.choose(self.rows, self.engines), self.share.value
-        self.share.value = share
-        if share != before:
-            self.open()
-            self.share.note_device(0)
-
-    def say(self, text):
-        self.said = text
+from simulated_loop import STEP, Loop  # noqa: E402
 
 
 def once(at, seconds):
@@ -315,6 +234,26 @@ class TrialTest(unittest.TestCase):
         while loop.train(most=20, first=601) is None:
             continue
         self.assertEqual(loop.share.value, 0.73)
+
+    def test_an_interrupt_while_the_engines_are_measured_changes_nothing(self):
+        loop = Loop(1600, engines=mock.Mock(side_effect=[KeyboardInterrupt, 20_000.0]))
+        with self.assertRaises(KeyboardInterrupt):
+            loop.train()
+        self.assertEqual(loop.share.in_state(), {"gpu_share": None})
+        self.assertEqual(self.tried(loop), [0, 0.73])
+
+    def test_trials_that_begin_in_the_first_epoch_are_its(self):
+        loop = Loop(1600, steps=130, at_first=0.5)
+        self.assertEqual(self.tried(loop)[-2:], [0, 0.73])
+        self.assertEqual(loop.share.value, 0.73)
+
+    def test_a_state_has_the_share_until_another_one_is_used(self):
+        loop = Loop(1600, steps=600)
+        loop.train(most=300)
+        self.assertTrue(loop.share.is_due(None, None, 1))
+        self.assertEqual((loop.share.choose(256, None), loop.share.in_state()), (0.0, {"gpu_share": 0.73}))
+        loop.share.value = 0.0
+        self.assertEqual(loop.share.in_state(), {"gpu_share": None})
 
     def test_trials_behind_the_first_epoch_are_enough(self):
         loop = Loop(1600, steps=20)

@@ -143,6 +143,23 @@ class StateTest(unittest.TestCase):
         with self.assertRaises(ResourceExhausted):
             given.opened(open_with, False)
 
+    def test_without_room_for_another_share_the_one_chosen_before_stays(self):
+        def open_with(share):
+            if share == 0.8:
+                raise ResourceExhausted("the pool is full")
+            return share
+
+        trying = GpuShare(Decoding("auto", None))
+        trying.value, trying._chosen_before = 0.8, 0.4
+        with mock.patch.object(shares, "say") as said:
+            self.assertEqual(trying.opened(open_with, False), 0.4)
+        self.assertIn("the pool is full", said.call_args.args[0])
+        self.assertEqual((trying.value, trying.is_chosen), (0.4, True))
+        resting = GpuShare(Decoding("auto", None))
+        resting.value, resting._rests = 0.8, True
+        with self.assertRaises(ResourceExhausted):
+            resting.opened(open_with, False)
+
     def test_a_gpu_without_engines_is_an_error_only_where_it_was_asked_for(self):
         def open_with(share):
             if share:

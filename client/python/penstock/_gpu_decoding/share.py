@@ -12,6 +12,7 @@ from .trials import Trials
 
 _RETRIES = 3  # because of the daemon
 _MOST_SESSIONS = 16  # that may end before a share has been seen
+_TOO_SOON = f"{_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen"
 _FIRST_BATCHES, _PROBE_BATCHES, _PROBE_SECONDS = 2, 8, 2.0
 PROBED = _FIRST_BATCHES + _PROBE_BATCHES  # batches
 
@@ -50,7 +51,8 @@ class GpuShare:
     @property
     def _for_others(self):
         """With what states and copies go on. None: they choose by themselves."""
-        return self.value if self.is_chosen or self._trials.have_begun else None
+        trials = self._trials
+        return self.value if self.value or trials is None or trials.have_begun else None
 
     @property
     def _ends_too_soon(self):
@@ -87,12 +89,13 @@ class GpuShare:
         try:
             return open_with(self.value)
         except (FailedPrecondition, ResourceExhausted) as error:
-            is_passing = isinstance(error, ResourceExhausted) and self.is_chosen
-            if not self.value or resumes or is_passing or self._decoding.where != "auto":
+            may_pass = isinstance(error, ResourceExhausted)
+            is_tried = not self.is_chosen and not self._rests
+            if not self.value or resumes or may_pass and not is_tried or self._decoding.where != "auto":
                 raise
-            session = open_with(0.0)
-            self.go_on_with(0.0)
-            say(f"decode='auto': the workers decode everything ({error})")
+            share = (self._chosen_before or 0.0) if may_pass else 0.0
+            session = open_with(share)
+            self.go_on_with(self._keep(share, str(error)))
             return session
 
     def note_device(self, device):
@@ -103,6 +106,8 @@ class GpuShare:
         self._look.begin()
         if device < 0:
             self.value = self._keep(0.0, "batches go to host memory")
+        elif self._ends_too_soon and self._chosen_before is None:
+            self._keep(self.value, _TOO_SOON)
 
     # Choosing.
 
@@ -133,17 +138,16 @@ class GpuShare:
             self._begin()
             return 0.0
         if self._ends_too_soon:
-            why = f"more than {_MOST_SESSIONS} times the loop ended, or drew a new order, before its pace could be seen"
-            return self._keep(self.value, why) if self._trials.have_begun else self._keep_earlier(why)
-        is_of_workers = not self._trials.have_begun
+            return self._keep_earlier(_TOO_SOON)
+        if not self._trials.have_begun:
+            return self._first_share(rows, rate_of_engines)
         self._trials.note(self.value, self._pace, rows)
-        if is_of_workers:
-            return self._first_share(rate_of_engines)
-        self._tried_in_first_epoch |= self._is_first_epoch
         return self._tried(self._trials.next())
 
-    def _first_share(self, rate_of_engines):
-        if self._trials.is_fed:
+    def _first_share(self, rows, rate_of_engines):
+        trials = Trials()
+        trials.note(0.0, self._pace, rows)
+        if trials.is_fed:
             return self._keep(0.0, "the workers decode as fast as the loop trains")
         try:
             engines = rate_of_engines()
@@ -157,12 +161,14 @@ class GpuShare:
             return self._keep_earlier(str(error))
         if engines == 0:
             return self._keep_earlier("there are too few batches to see how fast the engines are")
-        return self._tried(self._trials.first(engines))
+        self._trials = trials  # not before: the engines' rate may end in any error
+        return self._tried(trials.first(engines))
 
     def _tried(self, share):
         """None: there is nothing more to try."""
         if share is None:
             return self._best()
+        self._tried_in_first_epoch |= self._is_first_epoch
         say(f"decode='auto': tries gpu_share={share:g} ({self._trials})")
         self._look_anew()
         return share
@@ -171,9 +177,14 @@ class GpuShare:
         share = self._trials.best()
         if not self._tried_in_first_epoch or self._chosen_before is not None:
             return self._keep(share, str(self._trials))
+        self._chosen_before = share
+        if not self._is_first_epoch:
+            say(f"decode='auto': chooses again, because files cost most in the first epoch, in which it began ({self._trials})")
+            self._begin()
+            return 0.0
         say(f"decode='auto': gpu_share={share:g} until the first epoch, in which files cost most, has ended; then it chooses again "
             f"({self._trials})")
-        self._rests, self._chosen_before = True, share
+        self._rests = True
         self._look_anew()
         return share
 
