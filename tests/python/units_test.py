@@ -7,7 +7,7 @@ import unittest
 import support
 
 import penstock
-from penstock import _lengths, _patience, _settings, _where, ranks
+from penstock import _patience, _place, _settings, _where, ranks
 
 
 class RanksTest(unittest.TestCase):
@@ -50,10 +50,10 @@ class LengthsTest(unittest.TestCase):
                         short[run % world_size] += begin + batch_size > left
                     whole = left // (batch_size * world_size)
                     for rank in range(world_size):
-                        self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, "partial"), takes[rank])
-                        self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, "drop"), whole)
+                        self.assertEqual(_place.batches(left, batch_size, rank, world_size, "partial"), takes[rank])
+                        self.assertEqual(_place.batches(left, batch_size, rank, world_size, "drop"), whole)
                         for padded in ("pad_ranks", "pad_batch"):
-                            self.assertEqual(_lengths.batches(left, batch_size, rank, world_size, padded), max(takes))
+                            self.assertEqual(_place.batches(left, batch_size, rank, world_size, padded), max(takes))
 
 
 class PatienceTest(unittest.TestCase):

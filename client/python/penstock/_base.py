@@ -1,5 +1,4 @@
 """The base of all loaders: one consumer of one feed, epoch after epoch, with a state."""
-import contextlib
 import copy
 import functools
 import weakref
@@ -8,9 +7,10 @@ from dataclasses import replace
 from . import _feed, _opening
 from . import _penstock as native
 from ._gpu_decoding.asked import Decoding, check_ranks
-from ._gpu_decoding.share import PROBED, GpuShare, rate_of
-from ._lengths import batches
+from ._gpu_decoding.choosing import choose
+from ._gpu_decoding.share import GpuShare
 from ._patience import Opening, while_gone
+from ._place import Place, batches, moved, state_of, with_other_pixels
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn
@@ -18,9 +18,7 @@ from .dataset import Dataset
 from .errors import DeadlineExceeded, InvalidArgument, PermissionDenied, Unavailable
 from .ranks import Rank
 
-_STATE_VERSION = 1
-_NOT_PICKLED = ("_client", "_dataset", "_session", "_take", "_keying", "_effects", "_live", "_goal", "_order", "_turn", "_served")
-_STATE_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
+_NOT_PICKLED = ("_client", "_dataset", "_take", "_keying", "_effects", "_live", "_place", "_order", "_turn", "_served")
 
 
 class LoaderBase:
@@ -34,18 +32,16 @@ class LoaderBase:
         if sampling is not None and sampling.given_by is not None:
             check_ranks(settings.decoding, sampling.given_by.world_size)
         self._settings = settings
-        self._gpu_share = GpuShare(settings.decoding)
         self._sampling = sampling  # Sampler or BatchSampler of _sampling; None: the daemon's own order
         self._forget()
-        self._goal = native.State()  # where to begin; None: at the session's position
-        self._goal.seed = settings.seed
         self._begun = False  # an iterator has taken a part of the epoch
         self._substitutes = Substitutes()
 
     def _forget(self):
         self._client = None
         self._dataset = None
-        self._session = None
+        self._place = Place(native.State(), None, GpuShare(self._settings.decoding))
+        self._goal.seed = self._settings.seed
         self._take = None  # what _taker returned for the session
         self._keying = None  # whether draws are keyed by position, and the rank that the order is for
         self._effects = None  # what the finish draws for each of its batches
@@ -53,8 +49,22 @@ class LoaderBase:
         self._turn = Turn()  # of the thread that takes a batch or moves the loader
         self._order = None  # this epoch's, with sampling
         self._at_end = False  # the last batch taken was its epoch's last
-        self._gpu_share = self._gpu_share.copied()
         self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
+
+    def _move(self, **changes):
+        self._place = self._place._replace(**changes)
+
+    @property
+    def _goal(self):
+        return self._place.goal
+
+    @property
+    def _session(self):
+        return self._place.session
+
+    @property
+    def _gpu_share(self):
+        return self._place.gpu_share
 
     # Overridden by a framework's loader.
 
@@ -137,7 +147,7 @@ class LoaderBase:
         single._settings = replace(self._settings, batch_size=1, shuffle=False, rank=Rank(0, 1, "of single samples"),
                                    remainder="partial", window=2, device="cpu", delivery="auto", range=None,
                                    fail_on_bad_sample=True, decoding=Decoding())
-        single._gpu_share = GpuShare(single._settings.decoding)
+        single._move(gpu_share=GpuShare(single._settings.decoding))
         single._go(0, 0)
         return single._sample
 
@@ -162,31 +172,15 @@ class LoaderBase:
             self._go(epoch, 0)
 
     def state_dict(self):
-        share = None
-        while share != self._gpu_share.in_state():  # another thread may have chosen another one meanwhile
-            share, state = self._gpu_share.in_state(), self._at
-        return {"version": _STATE_VERSION, **{field: getattr(state, field) for field in _STATE_FIELDS}, **share}
+        return self._place.state_dict()
 
     @in_turn
     def load_state_dict(self, state_dict):
         """Continues from this state; a live iterator does so at its next batch."""
-        if state_dict.get("version") != _STATE_VERSION:
-            raise InvalidArgument(f"the state has version {state_dict.get('version')!r}, this Penstock reads "
-                                  f"{_STATE_VERSION}; give what state_dict() returned")
-        missing = [field for field in _STATE_FIELDS if field not in state_dict]
-        if missing:
-            raise InvalidArgument(f"the state lacks {', '.join(missing)}; give what state_dict() returned")
-        state = native.State()
-        for field in _STATE_FIELDS:
-            try:
-                setattr(state, field, state_dict[field])
-            except TypeError:
-                raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, not a number as "
-                                      "state_dict() returns it") from None
+        state = state_of(state_dict)
         share = self._gpu_share.of_state(state_dict)
         self._end_session()
-        self._gpu_share.go_on_with(share)
-        self._goal = state
+        self._move(goal=state, gpu_share=GpuShare.of(self._settings.decoding, share))
         self._begun = False
 
     def _next_epoch(self):
@@ -203,7 +197,7 @@ class LoaderBase:
         at = native.State()
         at.epoch, at.consumed, at.seed = epoch, consumed, self._at.seed
         at.fingerprint = self._at.fingerprint
-        self._goal = at
+        self._move(goal=at)
         self._begun = False
 
     # Iterating.
@@ -234,7 +228,7 @@ class LoaderBase:
         """(batch, whether it is its epoch's last), or None if this rank has none left."""
         if self._goal is None and not self._gpu_share.is_chosen and \
                 self._gpu_share.is_due(self._synchronize, self._waited, self._at.epoch):
-            self._choose()
+            choose(self)
         if self._goal is not None and not self._opening(self._begin):
             self._go(self._at.epoch + 1, 0)
             return None
@@ -253,33 +247,13 @@ class LoaderBase:
     def _waited(self):
         return self._session.waited_seconds
 
-    def _choose(self):
-        """Chooses the share that the GPU decodes, or tries one. If it is another one, a session is opened with it. Another thread's
-        state never has the new share and the old fingerprint."""
-        chosen = self._gpu_share
-        share = chosen.choose(self._settings.batch_size, self._rate_of_engines)
-        if share != chosen.value:
-            goal = self._session.state
-            goal.fingerprint = 0
-            self._goal = goal
-            chosen.value = share
-            self._end_session()
-
-    def _rate_of_engines(self):
-        at = native.State()  # without a fingerprint, because the pixels are others; nobody is given them
-        at.epoch, at.seed = self._at.epoch, self._at.seed
-        if self._batches_left() >= PROBED:  # else from the epoch's beginning
-            at.consumed = self._at.consumed
-        with contextlib.closing(self._connected().open(self._options(1.0, at))) as session:
-            take = self._taker(session)
-            return rate_of(lambda: take() is not None, self._settings.batch_size)
-
-    def _begin(self):
-        """Opens a session. False if this rank has no batch left in the epoch."""
+    def _begin(self, gpu_share=None):
+        """Opens a session; `gpu_share`: one that is not in the place of another yet. False if this rank has no batch left in the
+        epoch."""
         self._describe()
         if self._batches_left() == 0:
             return False
-        self._open()
+        self._open(gpu_share)
         return True
 
     def _batches_left(self):
@@ -296,10 +270,22 @@ class LoaderBase:
     @property
     def _at(self):
         """Position of the next batch; any thread may ask."""
-        goal, session = self._goal, self._session
-        if goal is None and session is not None:
-            return session.state
-        return self._goal if goal is None else goal  # the session has just ended and set the goal
+        return self._place.at
+
+    def _begin_taking(self):
+        at = self._at
+        self._move(taking=(at.epoch, at.consumed, self._begun))
+
+    def _end_taking(self):
+        self._move(taking=None)
+
+    def _take_back(self):
+        """The batch that is being taken does not come to the loop: it goes on with the same one, in a session that begins there."""
+        epoch, consumed, begun = self._place.taking
+        at = self._at
+        if (at.epoch, at.consumed) != (epoch, consumed):
+            self._move(goal=moved(at, epoch, consumed))
+            self._begun = begun
 
     def _taken(self):
         """What the taker returns; while the daemon is gone, retries for `reconnect` seconds."""
@@ -325,20 +311,23 @@ class LoaderBase:
                 return self._connected()
         return self._client
 
-    def _open(self):
+    def _open(self, gpu_share=None):
         self._end_session()
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
-        self._session = self._gpu_share.opened(lambda share: self._connected().open(self._options(share)), bool(self._at.fingerprint))
-        self._gpu_share.note_device(self._session.device)
+        share, at = gpu_share or self._gpu_share, self._at
+        resumes = bool(at.fingerprint) or gpu_share is not None
+        at = at if gpu_share is None else with_other_pixels(at)
+        session = share.opened(lambda value: self._connected().open(self._options(value, at)), resumes)
+        share.note_device(session.device)
         self._keying = (self._order is not None or self._stored.kind == "mixture", self._rank_of_order)
-        self._effects = _feed.effects_of(self._settings, self._session, self._keying, len(self._stored.classes))
-        self._take = self._taker(self._session)
-        self._goal = None
+        self._effects = _feed.effects_of(self._settings, session, self._keying, len(self._stored.classes))
+        self._take = self._taker(session)
+        self._move(goal=None, session=session, gpu_share=share)
         self._served = True
 
-    def _options(self, gpu_share, at=None):
-        return _feed.options_of(self._settings, at or self._at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)
+    def _options(self, gpu_share, at):
+        return _feed.options_of(self._settings, at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)
 
     @property
     def _rank_of_order(self):
@@ -348,9 +337,8 @@ class LoaderBase:
         self._end_epoch()
         session = self._session
         if session is not None:
-            if self._goal is None:
-                self._goal = session.state
-            self._session = self._take = None
+            self._move(goal=self._at, session=None)
+            self._take = None
             try:
                 session.close()
             except (Unavailable, DeadlineExceeded, PermissionDenied):

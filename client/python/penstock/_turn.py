@@ -62,7 +62,18 @@ class EpochIterator:
         return len(self._loader)
 
     def __next__(self):
-        return self._loader._give(self.take())
+        loader = self._loader
+        loader._begin_taking()
+        try:
+            return loader._give(self.take())
+        except Exception:  # the loop may go on behind a batch that its collate_fn refuses
+            raise
+        except BaseException:  # such as KeyboardInterrupt: the loop does not get the batch, so states don't count it
+            loader._take_back()
+            self._done = False
+            raise
+        finally:
+            loader._end_taking()
 
     @in_turn
     def take(self):

@@ -1,4 +1,4 @@
-"""Tests what decode="auto" sees in a loop's steps: how fast the loop works and batches arrive."""
+"""Tests what decode="auto" sees in a loop's steps: how fast the loop goes and works, and whether it waits."""
 import pathlib
 import sys
 import types
@@ -9,39 +9,44 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
 from penstock import _base  # noqa: E402
-from penstock._gpu_decoding.pace import Steps  # noqa: E402
+from penstock._gpu_decoding.pace import BLOCK, Steps  # noqa: E402
 
 
-class PaceTest(unittest.TestCase):
+class StepsTest(unittest.TestCase):
     @staticmethod
-    def pace(*noted):
+    def steps(*noted):
         steps = Steps()
         for work, wait in noted:
             steps.note(work, wait)
-        return steps.pace()
+        return steps
 
-    def test_what_came_while_the_loop_waited(self):
-        pace = self.pace((1, 0), (1, 0), (1, 2), (1, 0), (1, 4), (1, 0), (1, 0))
-        self.assertEqual((pace.work, pace.arrival, pace.is_fed), (1, 3, False))
+    def test_a_step_is_the_mean_of_a_block(self):
+        steps = self.steps(*[(1, 0), (1, 2)] * 32)
+        self.assertEqual((steps.step, steps.work, steps.is_fed), (2, 1, False))
 
-    def test_pauses_count_neither_as_work_nor_as_waiting(self):
-        pace = self.pace((1, 1), (1, 1), (1, 1), (50, 0), (1, 0), (1, 1), (1, 1), (1, 1))
-        self.assertTrue(pace.has_paused)
-        self.assertEqual((pace.work, pace.arrival), (1, 2))
+    def test_neither_pauses_nor_stalls_count(self):
+        steps = self.steps(*[(1, 1)] * 20, (50, 0), *[(1, 0)] * 5, (1, 100), *[(1, 1)] * 60)
+        self.assertTrue(steps.has_paused)
+        self.assertEqual((steps.step, steps.work, steps.is_fed), (2, 1, False))
 
-    def test_what_is_ready_after_a_pause_does_not_look_like_a_fed_loop(self):
-        between = [(10, 0), *[(0.1, 0)] * 9, *[(0.1, 0.005)] * 3]
-        self.assertFalse(self.pace(*[(0.1, 0.005)] * 9, *3 * between).is_fed)
+    def test_a_fed_loop_may_stall_in_fewer_than_half_of_the_blocks(self):
+        calm = [(1, 0)] * BLOCK
+        stalls = [*calm[1:], (1, 60)]
+        self.assertTrue(self.steps(*calm, *stalls, *stalls, *calm, *calm).is_fed)
+        self.assertFalse(self.steps(*calm, *stalls, *stalls, *stalls, *calm).is_fed)
 
-    def test_a_stall_counts_as_the_second_longest_wait(self):
-        steps = [(1, 0.2)] * 10
-        self.assertAlmostEqual(self.pace(*steps, (1, 30), *steps).arrival, 1.2)
-        self.assertAlmostEqual(self.pace(*steps, (1, 0.6), *steps).arrival, 1.22)
+    def test_a_loop_that_waits_for_up_to_two_hundredths_is_fed(self):
+        self.assertTrue(self.steps(*[(0.98, 0.02)] * BLOCK).is_fed)
+        self.assertFalse(self.steps(*[(0.97, 0.03)] * BLOCK).is_fed)
 
-    def test_one_wait_is_no_pace(self):
-        pace = self.pace((1, 0), (1, 0), (1, 100), (1, 0))
-        self.assertTrue(pace.is_fed)
-        self.assertEqual(pace.arrival, 1)
+    def test_a_begun_block_counts_only_if_there_is_no_whole_one(self):
+        self.assertEqual(self.steps(*[(2, 0)] * 5).step, 2)
+        self.assertEqual(self.steps(*[(1, 0)] * BLOCK, *[(9, 0)] * (BLOCK - 1)).step, 1)
+
+    def test_a_begun_block_is_dropped(self):
+        steps = self.steps(*[(1, 0)] * BLOCK, *[(9, 1)] * 3)
+        steps.drop_begun_block()
+        self.assertEqual((len(steps), steps.seconds), (BLOCK, BLOCK))
 
 
 class LoaderTest(unittest.TestCase):

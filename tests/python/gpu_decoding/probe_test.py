@@ -1,6 +1,8 @@
 """Tests how decode="auto" measures the engines: with a session of its own, from where the loader stands, and without a trace in the
 loader's own epoch. Workers stand for the engines, so that it needs no GPU."""
+import contextlib
 import copy
+import dataclasses
 import functools
 import itertools
 import pathlib
@@ -16,8 +18,9 @@ torch = support.need("torch")
 from loader_fixture import LoaderFixture, ids  # noqa: E402
 
 import penstock  # noqa: E402
-from penstock._gpu_decoding import look, share as shares  # noqa: E402
+from penstock._gpu_decoding import look, pace, share as shares  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
+from penstock._gpu_decoding.choosing import rate_of_engines  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 
 SAMPLES = 100
@@ -28,7 +31,7 @@ class ProbeTest(LoaderFixture):
         """Where the session began that was opened after so many batches, and the rate; the loader's epoch is as without it."""
         began, options = [], loader._options
 
-        def by_workers(gpu_share, at=None):
+        def by_workers(gpu_share, at):
             self.assertEqual(gpu_share, 1.0)
             began.append((at.epoch, at.consumed))
             return options(0.0, at)
@@ -38,7 +41,7 @@ class ProbeTest(LoaderFixture):
             given.append(batch)
             if len(given) == batches:
                 with mock.patch.object(loader, "_options", by_workers):
-                    rate = loader._rate_of_engines()
+                    rate = rate_of_engines(loader)
         self.assertEqual(sorted(ids(given)), list(range(SAMPLES)))
         return began, rate
 
@@ -70,21 +73,29 @@ class ChoiceTest(LoaderFixture):
 
     def chosen(self, loader, epochs=1):
         """The shares of the sessions that were opened in the epochs of a loop, and what was said last."""
-        share, options = GpuShare(Decoding("auto", None)), loader._options
-        loader._gpu_share, opened = share, []
-
-        def by_workers(gpu_share, at=None):
-            opened.append(gpu_share)
-            return options(0.0, at)
-
-        with mock.patch.object(loader, "_options", by_workers), mock.patch.object(loader, "_synchronize", lambda: None), \
-                mock.patch.object(share, "note_device", lambda device: GpuShare.note_device(share, 0)), \
-                mock.patch.object(look, "time", self.clock()), \
-                mock.patch.multiple(look, WARM_UP_STEPS=4, WARM_UP_SECONDS=0, TIMED_STEPS=8, TIMED_SECONDS=0), \
-                mock.patch.object(shares, "say") as said:
+        opened = []
+        with self.choosing(loader, opened.append) as said:
             for _ in range(epochs):
                 self.assertEqual(sorted(ids(list(loader))), list(range(SAMPLES)))
         return opened, said.call_args.args[0]
+
+    @contextlib.contextmanager
+    def choosing(self, loader, opens):
+        """The loader chooses within a few steps. `opens` is called with the share of each session before it is opened."""
+        loader._settings = dataclasses.replace(loader._settings, decoding=Decoding("auto", None))
+        loader._move(gpu_share=GpuShare(loader._settings.decoding))
+        options, note_device = loader._options, GpuShare.note_device
+
+        def by_workers(gpu_share, at):
+            opens(gpu_share)
+            return options(0.0, at)
+
+        with mock.patch.object(loader, "_options", by_workers), mock.patch.object(loader, "_synchronize", lambda: None), \
+                mock.patch.object(GpuShare, "note_device", lambda share, device: note_device(share, 0)), \
+                mock.patch.object(look, "time", self.clock()), mock.patch.object(pace, "BLOCK", 4), \
+                mock.patch.multiple(look, WARM_UP_STEPS=2, WARM_UP_SECONDS=0, FREE_STEPS=4, FREE_SECONDS=0, WORK_STEPS=2, WORK_SECONDS=0), \
+                mock.patch.object(shares, "say") as said:
+            yield said
 
     @staticmethod
     def clock():
@@ -117,30 +128,72 @@ class ChoiceTest(LoaderFixture):
         self.assertEqual(opened, [0.0, 1.0, 0.4, 0.8, 0.0, 1.0, 0.4])  # in each epoch: the workers, the probe, shares that are tried
         self.assertIn("gpu_share=0.4 from here on", said)
 
-    def test_no_state_has_the_new_share_and_the_old_fingerprint(self):
-        loader, states = self.loader(batch_size=2, shuffle=True), []
-        end_session, seconds = loader._end_session, itertools.count()
+    def starved(self):
+        """A loader whose loop waits a second for each batch, unless a share is tried or chosen."""
+        loader, seconds = self.loader(batch_size=2, shuffle=True), itertools.count()
+        patched = mock.patch.object(loader, "_waited", lambda: 0.0 if loader._gpu_share.value else next(seconds))
+        patched.start()
+        self.addCleanup(patched.stop)
+        return loader
 
-        def ends():  # when another thread may ask for a state
-            states.append(loader.state_dict())
-            end_session()
-            states.append(loader.state_dict())
+    def test_until_another_share_is_open_states_have_the_one_before(self):
+        """What another thread or a signal handler sees."""
+        loader, states = self.starved(), []
+        with self.choosing(loader, lambda share: states.append((share, loader.state_dict()))):
+            list(loader)
+        first, probe, tried = states
+        self.assertEqual((first[0], probe[0]), (0.0, 1.0))
+        self.assertGreater(tried[0], 0)
+        self.assertEqual([state["gpu_share"] for _, state in states], [None, None, None])
+        self.assertEqual(tried[1]["fingerprint"], probe[1]["fingerprint"])
+        self.assertNotEqual(tried[1]["fingerprint"], 0)
+        self.assertGreater(loader.state_dict()["gpu_share"], 0)
 
-        with mock.patch.object(loader, "_end_session", ends), \
-                mock.patch.object(loader, "_waited", lambda: 0.0 if loader._gpu_share.value else next(seconds)):
-            self.chosen(loader)
-        switched = [state["fingerprint"] for state in states if state["gpu_share"]]
-        self.assertTrue(switched)
-        self.assertEqual(set(switched[:2]), {0})
+    def test_an_interrupt_while_another_share_is_opened_changes_nothing(self):
+        loader, opened, given = self.starved(), [], []
+
+        def opens(share):
+            opened.append(share)
+            if len(opened) == 3:
+                raise KeyboardInterrupt
+
+        with self.choosing(loader, opens):
+            with self.assertRaises(KeyboardInterrupt):
+                given.extend(iter(loader))
+            state = loader.state_dict()
+            self.assertEqual((state["gpu_share"], state["consumed"]), (None, len(ids(given))))
+            loader.load_state_dict(state)
+            given.extend(loader)
+        self.assertEqual(sorted(ids(given)), list(range(SAMPLES)))
+        with self.assertRaisesRegex(penstock.FailedPrecondition, "another feed"):
+            other = self.loader(batch_size=2, shuffle=False)
+            other.load_state_dict({**state, "gpu_share": 0.0})
+            next(iter(other))
+
+    def test_a_share_that_cannot_be_opened_leaves_the_loop_as_it_was(self):
+        for error in (penstock.ResourceExhausted("the pool is full"), penstock.FailedPrecondition("no engines"), MemoryError("full")):
+            loader, opened = self.starved(), []
+
+            def opens(share, opened=opened, error=error):
+                opened.append(share)
+                if len(opened) == 3:
+                    raise error
+
+            with self.choosing(loader, opens) as said:
+                self.assertEqual(sorted(ids(list(loader))), list(range(SAMPLES)))
+            self.assertEqual((opened[0], opened[3:]), (0.0, [0.0]))
+            self.assertIn(str(error), said.call_args.args[0])
+            self.assertEqual((loader._gpu_share.is_chosen, loader.state_dict()["gpu_share"]), (True, 0.0))
 
     def test_a_copied_loader_does_not_end_the_trial(self):
-        loader = self.loader(batch_size=2)
-        loader._gpu_share = GpuShare(Decoding("auto", None))
-        loader._gpu_share._trials.note(0.0, types.SimpleNamespace(work=1.0, arrival=2.0, is_fed=False), rows=2)
-        loader._gpu_share.value = 0.4  # tried
-        copied = copy.copy(loader)
+        loader = self.starved()
+        with self.choosing(loader, lambda share: None):
+            for _ in loader:
+                if loader._gpu_share.value:
+                    break
+            copied = copy.copy(loader)
         self.addCleanup(copied.close)
-        self.assertEqual((copied._gpu_share.value, copied._gpu_share.is_chosen), (0.4, True))
+        self.assertEqual((copied._gpu_share.value, copied._gpu_share.is_chosen), (loader._gpu_share.value, True))
         self.assertFalse(loader._gpu_share.is_chosen)
 
     def test_ranks_of_a_sampler_do_not_choose_each_for_itself(self):

@@ -1,5 +1,6 @@
 """Tests the share that decode="auto" chooses for simulated training loops: fed or starved, with pauses or uneven steps, on machines
 that are as the first share supposes or otherwise."""
+import contextlib
 import functools
 import pathlib
 import sys
@@ -9,6 +10,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
+from penstock._gpu_decoding import look  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare  # noqa: E402
 from penstock.errors import DeadlineExceeded, FailedPrecondition, ResourceExhausted, Unavailable  # noqa: E402
@@ -42,6 +44,17 @@ class LoopTest(unittest.TestCase):
             self.assertEqual(self.chosen(loop), 0.0)
             self.assertIn("as fast as the loop trains", loop.said)
 
+    def test_a_loop_that_waits_for_its_own_gpu_is_fed(self):
+        self.assertEqual(self.chosen(Loop(6000, engines=lambda: self.fail("asked the engines"), waits_for_gpu=True)), 0.0)
+        self.assertAlmostEqual(self.chosen(Loop(1600, waits_for_gpu=True)), 0.73, delta=0.02)
+
+    def test_each_step_is_waited_for_only_if_the_loop_waits_for_batches(self):
+        for rate, waited_for in ((6000, 0), (1600, look.WORK_STEPS + 2)):
+            loop, count = Loop(rate), []
+            loop.synchronize = lambda synchronize=loop.synchronize, count=count: (count.append(1), synchronize())
+            self.chosen(loop)
+            self.assertEqual(len(count), waited_for)
+
     def test_a_little_too_few_workers_are_noticed(self):
         self.assertAlmostEqual(self.chosen(Loop(3700)), (1 - 0.9 * 3700 / 4000) / 0.88, delta=0.03)
 
@@ -49,7 +62,7 @@ class LoopTest(unittest.TestCase):
         for seconds in (0.6, 2.0, 20.0, 300.0):
             for at in (0, 1, 3, *range(8, 100, 3)):
                 with self.subTest(seconds=seconds, at=at):
-                    self.assertAlmostEqual(self.chosen(Loop(1600), once(at, seconds)), 0.73, delta=0.03)
+                    self.assertAlmostEqual(self.chosen(Loop(1600), once(at, seconds)), 0.73, delta=0.05)
 
     def test_a_fed_loop_may_pause_anywhere(self):
         for seconds in (0.6, 2.0, 20.0, 300.0):
@@ -66,7 +79,7 @@ class LoopTest(unittest.TestCase):
 
     def test_what_the_gpu_has_yet_to_do_is_no_pause(self):
         loop = Loop(6000, lambda i: 0.3)  # some 2 s when the loop is first synchronized
-        self.assertLess(loop.train(), 60)
+        self.assertLess(loop.train(), 90)
 
     def test_loops_that_pause_all_the_time_get_a_share(self):
         for steps, seconds in ((10, 0.45), (20, 0.6), (30, 1.0), (30, 5.0), (50, 2.0), (50, 4.0)):
@@ -108,6 +121,21 @@ class LoopTest(unittest.TestCase):
             def stalls(loop=loop, take=take, at=100 + second / 5):
                 if at <= loop.now < at + 1:
                     loop.starts, loop.ready = at + 1, 0.0
+                take()
+
+            loop.take = stalls
+            with self.subTest(second=second):
+                self.assertEqual(self.chosen(loop), 0.0)
+
+    def test_stalls_do_not_make_a_fed_loop_slower(self):
+        for second in range(0, 60, 2):
+            loop = Loop(6000, most=1200)
+            take = loop.take
+
+            def stalls(loop=loop, take=take, at=100 + second / 5):
+                for begin in (at, at + 3):
+                    if begin <= loop.now < begin + 2:
+                        loop.starts, loop.ready = begin + 2, 0.0
                 take()
 
             loop.take = stalls
@@ -202,7 +230,7 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(loop.share.value, 0)
 
     def test_after_trials_in_the_first_epoch_it_chooses_once_more(self):
-        for rate, most, work, first, kept in ((1600, 5500, STEP, [0, 0.73, 1], 0.73), (2700, 7200, 0.03, [0, 0.82, 1], 0.82)):
+        for rate, most, work, first, kept in ((1600, 5500, STEP, [0, 0.73, 1], 0.73), (2700, 7600, 0.03, [0, 0.82, 1], 0.82)):
             with self.subTest(rate=rate):
                 loop = Loop(rate, lambda i, work=work: work, most=most, steps=600, at_first=0.5)
                 self.assertEqual(self.tried(loop), [*first, 0, kept])
@@ -242,6 +270,33 @@ class TrialTest(unittest.TestCase):
         self.assertEqual(loop.share.in_state(), {"gpu_share": None})
         self.assertEqual(self.tried(loop), [0, 0.73])
 
+    def test_an_interrupt_while_something_is_said_changes_nothing(self):
+        for first_epoch in (20, 600):
+            wanted = Loop(1600, steps=first_epoch)
+            wanted.train()
+            for at in range(6):
+                loop, said = Loop(1600, steps=first_epoch), []
+
+                def say(text, said=said, at=at):
+                    said.append(text)
+                    if len(said) == at + 1:
+                        raise KeyboardInterrupt
+
+                loop.say = say
+                with contextlib.suppress(KeyboardInterrupt):
+                    loop.train()
+                with self.subTest(first_epoch=first_epoch, at=at):
+                    loop.train(first=loop.steps_done)
+                    self.assertEqual(loop.share.value, wanted.share.value)
+                    self.assertEqual(loop.tried[0], 0)
+
+    def test_a_share_that_cannot_be_opened_is_not_kept(self):
+        loop = Loop(1600, steps=600)
+        loop.train(most=300)
+        kept = loop.share.kept("no room")
+        self.assertEqual((kept.value, kept.is_chosen, kept.in_state()), (0.73, True, {"gpu_share": 0.73}))
+        self.assertFalse(loop.share.is_chosen)
+
     def test_trials_that_begin_in_the_first_epoch_are_its(self):
         loop = Loop(1600, steps=130, at_first=0.5)
         self.assertEqual(self.tried(loop)[-2:], [0, 0.73])
@@ -251,9 +306,9 @@ class TrialTest(unittest.TestCase):
         loop = Loop(1600, steps=600)
         loop.train(most=300)
         self.assertTrue(loop.share.is_due(None, None, 1))
-        self.assertEqual((loop.share.choose(256, None), loop.share.in_state()), (0.0, {"gpu_share": 0.73}))
-        loop.share.value = 0.0
-        self.assertEqual(loop.share.in_state(), {"gpu_share": None})
+        after = loop.share.after_choice(256, None)
+        self.assertEqual((loop.share.value, loop.share.in_state()), (0.73, {"gpu_share": 0.73}))
+        self.assertEqual((after.value, after.in_state()), (0.0, {"gpu_share": None}))
 
     def test_trials_behind_the_first_epoch_are_enough(self):
         loop = Loop(1600, steps=20)
@@ -290,33 +345,16 @@ class TrialTest(unittest.TestCase):
 
     def test_a_state_saved_meanwhile_goes_on_with_the_share_that_is_tried(self):
         loop = Loop(1600, handed_on=0.28)
-        loop.train(most=100)
+        loop.train(most=150)
         self.assertEqual((loop.share.is_chosen, loop.share.in_state()), (False, {"gpu_share": 0.73}))
-        resumed = GpuShare(Decoding("auto", None))
-        resumed.go_on_with(resumed.of_state({**loop.share.in_state(), "fingerprint": 7}))
+        auto = Decoding("auto", None)
+        resumed = GpuShare.of(auto, GpuShare(auto).of_state({**loop.share.in_state(), "fingerprint": 7}))
         self.assertEqual((resumed.is_chosen, resumed.value), (True, 0.73))
-
-    def test_a_copy_measures_by_itself(self):
-        loop = Loop(1600, handed_on=0.28)
-        loop.train(most=100)
-        copied = loop.share.copied()
-        self.assertEqual((copied.is_chosen, copied.value), (True, 0.73))
-        loop.train()
-        self.assertEqual((loop.share.value, copied.value), (0.89, 0.73))
-
-    def test_a_state_ends_the_trials(self):
-        loop = Loop(1600, handed_on=0.28)
-        loop.train(most=100)
-        loop.share.go_on_with(0.2)
-        self.assertFalse(loop.share.is_due(lambda: self.fail("measured again"), None, 99))
-        loop.share.go_on_with(None)
-        loop.open()
-        loop.train()
-        self.assertEqual(loop.share.value, 0.89)
+        self.assertFalse(resumed.is_due(lambda: self.fail("measured again"), None, 99))
 
     def test_a_loop_that_ends_too_soon_keeps_the_share_that_is_tried(self):
         loop = Loop(1600, handed_on=0.28)
-        loop.train(most=100)
+        loop.train(most=150)
         while loop.train(most=20) is None:
             continue
         self.assertEqual(loop.share.value, 0.73)

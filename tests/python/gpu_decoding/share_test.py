@@ -11,6 +11,7 @@ import support  # noqa: E402,F401  (finds the package)
 import penstock  # noqa: E402
 from penstock import _settings  # noqa: E402
 from penstock._gpu_decoding import share as shares  # noqa: E402
+from penstock._gpu_decoding.pace import Pace  # noqa: E402
 from penstock._gpu_decoding.asked import Decoding, decoding_of, nvjpeg_path  # noqa: E402
 from penstock._gpu_decoding.share import GpuShare, rate_of  # noqa: E402
 from penstock._gpu_decoding.trials import Trials, share_for  # noqa: E402
@@ -198,8 +199,8 @@ class ChoiceTest(unittest.TestCase):
     def test_a_gain_of_less_than_a_hundredth_is_not_worth_the_engines(self):
         for gain, best in ((1.005, 0.0), (1.02, 0.2)):
             trials = Trials()
-            trials.note(0.0, types.SimpleNamespace(work=1.0, arrival=2.0, is_fed=False), rows=100)
-            trials.note(0.2, types.SimpleNamespace(work=1.0, arrival=2.0 / gain, is_fed=False), rows=100)
+            trials.note(0.0, Pace(step=2.0, is_fed=False, work=1.0), rows=100)
+            trials.note(0.2, Pace(step=2.0 / gain, is_fed=False, work=2.0 / gain), rows=100)
             self.assertEqual(trials.best(), best)
 
     def test_the_rate_leaves_out_what_is_loaded_first(self):

@@ -11,14 +11,15 @@ AHEAD = 6  # batches that are decoded ahead
 
 class Loop:
     """A loop of `rows` images a step, and workers that decode `rate` images/s, `AHEAD` batches ahead at most. They begin after `start`
-    seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it. The engines decode
-    `engines()` images/s alone, and `most` beside training. A file that workers hand on costs `handed_on` of decoding it, and
+    seconds. `work(i)`: seconds that step i takes on the GPU; the loop is at most `AHEAD` steps ahead of it, and then waits, in its own
+    work or, if `waits_for_gpu`, for a batch. The engines decode `engines()` images/s alone, and `most` beside training. A file that workers hand on costs `handed_on` of decoding it, and
     `at_first` in the first epoch. An epoch has `steps` steps."""
 
     def __init__(self, rate, work=lambda i: STEP, rows=256, start=2.0, engines=lambda: 20_000.0, handed_on=0.12, most=12_000, steps=20,
-                 at_first=None):
+                 at_first=None, waits_for_gpu=False):
         self.alone, self.work, self.rows, self.engines = rate, work, rows, engines
         self.handed_on, self.most, self.steps, self.at_first = handed_on, most, steps, at_first or handed_on
+        self.waits_for_gpu = waits_for_gpu
         self.epoch = 0
         self.now, self.ready, self.starts = 100.0, 0.0, 100.0 + start
         self.waited, self.taking = 0.0, 0.0
@@ -47,10 +48,14 @@ class Loop:
     def synchronize(self):
         self.passes_until(self.free[-1] if self.free else self.now)
 
-    def take(self):
-        began = self.now
+    def wait_for_gpu(self):
         if len(self.free) >= AHEAD:
             self.passes_until(self.free[-AHEAD])
+
+    def take(self):
+        began = self.now
+        if self.waits_for_gpu:
+            self.wait_for_gpu()
         if self.ready < self.rows:
             self.passes_until(max(self.now, self.starts) + (self.rows - self.ready) / self.rate)
         self.waited += self.now - began
@@ -62,6 +67,7 @@ class Loop:
         with mock.patch.object(look.time, "monotonic", lambda: self.now), mock.patch.object(shares, "say", self.say):
             self.share.note_device(0)
             for i in range(first, first + most):
+                self.steps_done = i
                 if i == self.steps and self.epoch == 0:
                     self.epoch = 1
                     self.set_rate(self.share.value)
@@ -74,12 +80,13 @@ class Loop:
                 self.share.note_given(lambda: self.waited)
                 self.free.append(max([self.now, *self.free[-1:]]) + self.work(i))
                 self.passes_until(self.now + pause(i))
+                if not self.waits_for_gpu:
+                    self.wait_for_gpu()
         return None
 
     def choose(self):
-        share, before = self.share.choose(self.rows, self.engines), self.share.value
-        self.share.value = share
-        if share != before:
+        before, self.share = self.share, self.share.after_choice(self.rows, self.engines)
+        if self.share.value != before.value:
             self.open()
             self.share.note_device(0)
 

@@ -1,8 +1,8 @@
 """The share of a loader's samples that its GPU decodes: given, kept in a state, or chosen while the loop trains.
 
-To choose, it looks at some of the loop's steps: how long they work, and how fast batches come while they wait for them. If workers
-are too slow, shares are tried, and looked at in the same way.
+To choose, it looks at some of the loop's steps. If workers are too slow, shares are tried, and looked at in the same way.
 """
+import copy
 import time
 
 from .._say import say
@@ -22,10 +22,16 @@ class GpuShare:
 
     def __init__(self, decoding):
         self._decoding = decoding
-        self.go_on_with(decoding.share)
+        self._go_on_with(decoding.share)
 
-    def go_on_with(self, share):
-        """None: chooses one, beginning anew with the workers alone."""
+    @staticmethod
+    def of(decoding, share):
+        """As states have it. None: chooses one, beginning anew with the workers alone."""
+        made = GpuShare(decoding)
+        made._go_on_with(share)
+        return made
+
+    def _go_on_with(self, share):
         self.value = share or 0.0
         self._errors_left = _RETRIES
         self._first_epoch = None  # in which it looks at the loop
@@ -40,13 +46,7 @@ class GpuShare:
         self._look_anew()
 
     def _look_anew(self):
-        self._look, self._sessions = Look(), 0
-
-    def copied(self):
-        """For a copy of the loader, which measures by itself."""
-        copied = GpuShare(self._decoding)
-        copied.go_on_with(self._for_others)
-        return copied
+        self._look, self._sessions = Look(shows_work=not self._trials.have_begun), 0
 
     @property
     def _for_others(self):
@@ -95,7 +95,7 @@ class GpuShare:
                 raise
             share = (self._chosen_before or 0.0) if may_pass else 0.0
             session = open_with(share)
-            self.go_on_with(self._keep(share, str(error)))
+            self._go_on_with(self._keep(share, str(error)))
             return session
 
     def note_device(self, device):
@@ -103,7 +103,7 @@ class GpuShare:
         if self.is_chosen:
             return
         self._sessions += 1
-        self._look.begin()
+        self._look.go_on()
         if device < 0:
             self.value = self._keep(0.0, "batches go to host memory")
         elif self._ends_too_soon and self._chosen_before is None:
@@ -131,9 +131,21 @@ class GpuShare:
         self._pace = self._look.pace(synchronize, waited)
         return self._pace is not None
 
-    def choose(self, rows, rate_of_engines):
-        """The share to go on with, which becomes the `value` once the caller sets it. `rate_of_engines` returns images/s; if the daemon
-        does not answer meanwhile, all is measured again, three times at most."""
+    def after_choice(self, rows, rate_of_engines):
+        """The GpuShare to go on with, once its `value` is that of the session. This one does not change, so that nothing has happened
+        if anything ends this. `rate_of_engines` returns images/s; if the daemon does not answer meanwhile, all is measured again,
+        three times at most."""
+        after = copy.deepcopy(self)
+        after.value = after._choose(rows, rate_of_engines)
+        return after
+
+    def kept(self, why):
+        """The GpuShare that keeps this one's value."""
+        after = copy.deepcopy(self)
+        after._keep(after.value, why)
+        return after
+
+    def _choose(self, rows, rate_of_engines):
         if self._rests:
             self._begin()
             return 0.0
@@ -145,7 +157,7 @@ class GpuShare:
         return self._tried(self._trials.next())
 
     def _first_share(self, rows, rate_of_engines):
-        trials = Trials()
+        trials = self._trials
         trials.note(0.0, self._pace, rows)
         if trials.is_fed:
             return self._keep(0.0, "the workers decode as fast as the loop trains")
@@ -157,11 +169,10 @@ class GpuShare:
             self._errors_left -= 1
             self._begin()
             return 0.0
-        except RuntimeError as error:  # such as torch's, without memory for a batch more
+        except (RuntimeError, MemoryError) as error:  # such as torch's, without memory for a batch more
             return self._keep_earlier(str(error))
         if engines == 0:
             return self._keep_earlier("there are too few batches to see how fast the engines are")
-        self._trials = trials  # not before: the engines' rate may end in any error
         return self._tried(trials.first(engines))
 
     def _tried(self, share):

@@ -34,9 +34,7 @@ class Trials:
         """How the loop went with `share`, in batches of `rows`."""
         if not self._tried:
             self._wanted = rows / pace.work
-        is_fed = pace.is_fed or pace.arrival <= pace.work
-        self._tried = [trial for trial in self._tried if trial.share != share]
-        self._tried.append(_Trial(share, rows / (pace.work if is_fed else pace.arrival), is_fed))
+        self._tried.append(_Trial(share, rows / pace.step, pace.is_fed))
 
     @property
     def is_fed(self):

@@ -211,6 +211,11 @@ class PythonLoader(Attributes, DataLoader):
             self._given = 0
             return super().__iter__()
 
+    def _begin_taking(self):
+        pass
+
+    _end_taking = _take_back = _begin_taking  # sources don't go backwards
+
     def _next(self):
         if self._beside is not None:
             iterating.step_aside(self)
@@ -376,8 +381,6 @@ class PythonLoader(Attributes, DataLoader):
         self.__dict__.update(pickled["kept"])
         self._forget()
         self._make_order()
-        self._goal = native.State()
-        self._goal.seed = self._settings.seed
         self.load_state_dict(pickled["state"])
 
     def __repr__(self):

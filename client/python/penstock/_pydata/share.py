@@ -1,7 +1,7 @@
 """One rank's batches of one epoch, as the daemon plans them (server/plan/plan.h)."""
 from typing import NamedTuple
 
-from .._lengths import batches
+from .._place import batches
 
 
 class Step(NamedTuple):

@@ -1,0 +1,76 @@
+"""Where a loader stands in its feed: its position and state, and how many batches of a rank are left of an epoch, computed as the
+daemon's plan does."""
+from typing import Any, NamedTuple
+
+from . import _penstock as native
+from ._gpu_decoding.share import GpuShare
+from .errors import InvalidArgument
+
+_VERSION = 1
+_FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
+
+
+class Place(NamedTuple):
+    """A loader changes it at once, so that what a state has fits together, whoever asks for it, and when."""
+
+    goal: Any  # native.State where to begin; None: at the session's position
+    session: Any  # None: there is none
+    gpu_share: GpuShare
+    taking: Any = None  # (epoch, consumed, whether the loop had begun) before a batch that is on its way to it; states don't count that yet
+
+    @property
+    def at(self):
+        """The native.State of the next batch."""
+        return self.session.state if self.goal is None else self.goal
+
+    def state_dict(self):
+        at = self.at if self.taking is None else moved(self.at, *self.taking[:2])
+        return {"version": _VERSION, **{field: getattr(at, field) for field in _FIELDS}, **self.gpu_share.in_state()}
+
+
+def state_of(state_dict):
+    """The native.State."""
+    if state_dict.get("version") != _VERSION:
+        raise InvalidArgument(f"the state has version {state_dict.get('version')!r}, this Penstock reads "
+                              f"{_VERSION}; give what state_dict() returned")
+    missing = [field for field in _FIELDS if field not in state_dict]
+    if missing:
+        raise InvalidArgument(f"the state lacks {', '.join(missing)}; give what state_dict() returned")
+    state = native.State()
+    for field in _FIELDS:
+        try:
+            setattr(state, field, state_dict[field])
+        except TypeError:
+            raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, not a number as "
+                                  "state_dict() returns it") from None
+    return state
+
+
+def moved(state, epoch, consumed):
+    """The state of another position in the same feed."""
+    other = native.State()
+    for field in _FIELDS:
+        setattr(other, field, getattr(state, field))
+    other.epoch, other.consumed = epoch, consumed
+    return other
+
+
+def with_other_pixels(state):
+    """The state of the same position, for a session that has another fingerprint."""
+    other = moved(state, state.epoch, state.consumed)
+    other.fingerprint = 0
+    return other
+
+
+def _ceil(a, b):
+    return -(-a // b)
+
+
+def batches(left, batch_size, rank, world_size, remainder):
+    """`left`: samples that remain for all ranks together. `remainder`: "drop", "pad_ranks", "pad_batch" or "partial"."""
+    if remainder == "drop":
+        return left // (world_size * batch_size)
+    if remainder in ("pad_ranks", "pad_batch"):
+        return _ceil(left, world_size * batch_size)
+    assert remainder == "partial", remainder
+    return max(0, _ceil(left - rank * batch_size, world_size * batch_size))
