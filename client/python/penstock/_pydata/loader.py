@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import torch
 
-from .. import _penstock as native
 from .. import _settings
 from .._base import LoaderBase
 from .._say import say_once
