@@ -1,10 +1,8 @@
 """Tests that penstock.torch.DataLoader keeps the conventions of torch.utils.data.DataLoader."""
-import itertools
 import mmap
 import os
 import pickle
 import re
-from unittest import mock
 
 import support
 
@@ -295,60 +293,6 @@ class LoaderTest(LoaderFixture):
                 raise ZeroDivisionError
 
         self.assertEqual(len(list(loader)), 10)
-
-    def test_a_batch_that_an_interrupt_keeps_from_the_loop_comes_again(self):
-        """By the same iterator, and from a state, wherever the interrupt comes behind the taking."""
-        for method in ("_give", "_taken"):
-            for at, resumes in itertools.product((0, 2, 3), (False, True)):
-                loader = self.loader(batch_size=32, shuffle=True)
-                with self.subTest(method=method, at=at, resumes=resumes):
-                    iterator = iter(loader)
-                    given = list(itertools.islice(iterator, at))
-                    before = loader.state_dict() if at else None
-                    whole = getattr(loader, method)
-                    with mock.patch.object(loader, method, lambda *batch, whole=whole: (whole(*batch), self.interrupt())):
-                        self.assertRaises(KeyboardInterrupt, next, iterator)
-                    state = loader.state_dict()
-                    self.assertEqual((state["epoch"], state["consumed"]), (0, 32 * at))
-                    if at:
-                        self.assertEqual(state, before)
-                    if resumes:
-                        loader.close()
-                        iterator = loader = self.loader(batch_size=32, shuffle=True)
-                        loader.load_state_dict(state)
-                    given.extend(iterator)
-                    self.assertEqual(sorted(ids(given)), list(range(100)))
-                    self.assertEqual(loader.epoch, 1)
-                    self.assertEqual(sorted(ids(loader)), list(range(100)))
-
-    def test_a_state_does_not_count_a_batch_that_is_on_its_way(self):
-        """As a signal handler sees it, or another thread."""
-        loader, states = self.loader(batch_size=40, shuffle=True), []
-        give = loader._give
-
-        def observed(batch):
-            states.append(loader.state_dict())
-            return give(batch)
-
-        with mock.patch.object(loader, "_give", observed):
-            for _ in loader:
-                self.assertEqual(states[-1]["consumed"], 40 * (len(states) - 1))
-                after = loader.state_dict()
-                self.assertEqual((after["epoch"], after["consumed"]), ((0, 40 * len(states)) if len(states) < 3 else (1, 0)))
-
-    def test_an_interrupt_at_the_first_batch_of_a_state_goes_back_to_it(self):
-        loader = self.loader(batch_size=40, shuffle=True)
-        first = next(iter(loader))
-        state = loader.state_dict()
-        loader.load_state_dict(state)
-        with mock.patch.object(loader, "_give", lambda batch: self.interrupt()):
-            self.assertRaises(KeyboardInterrupt, next, iter(loader))
-        self.assertEqual(loader.state_dict(), state)
-        self.assertEqual(sorted(ids([first, *loader])), list(range(100)))
-
-    @staticmethod
-    def interrupt():
-        raise KeyboardInterrupt
 
     def test_it_can_be_pickled(self):
         loader = self.loader(batch_size=10, shuffle=True)

@@ -10,7 +10,7 @@ from ._gpu_decoding.asked import Decoding, check_ranks
 from ._gpu_decoding.choosing import choose
 from ._gpu_decoding.share import GpuShare
 from ._patience import Opening, while_gone
-from ._place import Place, batches, moved, state_of, with_other_pixels
+from ._place import Mark, Place, batches, moved, state_of, with_other_pixels
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn
@@ -180,7 +180,7 @@ class LoaderBase:
         state = state_of(state_dict)
         share = self._gpu_share.of_state(state_dict)
         self._end_session()
-        self._move(goal=state, gpu_share=GpuShare.of(self._settings.decoding, share))
+        self._move(goal=state, taking=None, gpu_share=GpuShare.of(self._settings.decoding, share))
         self._begun = False
 
     def _next_epoch(self):
@@ -197,7 +197,7 @@ class LoaderBase:
         at = native.State()
         at.epoch, at.consumed, at.seed = epoch, consumed, self._at.seed
         at.fingerprint = self._at.fingerprint
-        self._move(goal=at)
+        self._move(goal=at, taking=None)
         self._begun = False
 
     # Iterating.
@@ -272,20 +272,25 @@ class LoaderBase:
         """Position of the next batch; any thread may ask."""
         return self._place.at
 
-    def _begin_taking(self):
+    def _begin_taking(self, marks):
         at = self._at
-        self._move(taking=(at.epoch, at.consumed, self._begun))
+        mark = Mark(at.epoch, at.consumed, self._begun)
+        marks.append(mark)
+        self._move(taking=mark)
 
-    def _end_taking(self):
-        self._move(taking=None)
+    def _end_taking(self, mark):
+        if self._place.taking is mark:
+            self._move(taking=None)
 
-    def _take_back(self):
-        """The batch that is being taken does not come to the loop: it goes on with the same one, in a session that begins there."""
-        epoch, consumed, begun = self._place.taking
+    def _take_back(self, mark):
+        """The batch that was taken does not come to the loop: it goes on with the same one, in a session that begins there. False if
+        none was taken since the mark."""
         at = self._at
-        if (at.epoch, at.consumed) != (epoch, consumed):
-            self._move(goal=moved(at, epoch, consumed))
-            self._begun = begun
+        if (at.epoch, at.consumed) == (mark.epoch, mark.consumed):
+            return False
+        self._move(goal=moved(at, mark.epoch, mark.consumed))
+        self._begun = mark.begun
+        return True
 
     def _taken(self):
         """What the taker returns; while the daemon is gone, retries for `reconnect` seconds."""

@@ -10,13 +10,21 @@ _VERSION = 1
 _FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
 
 
+class Mark(NamedTuple):
+    """Where a loader stood before a batch that is on its way to the loop. `begun`: the loop had taken a part of the epoch."""
+
+    epoch: int
+    consumed: int
+    begun: bool
+
+
 class Place(NamedTuple):
     """A loader changes it at once, so that what a state has fits together, whoever asks for it, and when."""
 
     goal: Any  # native.State where to begin; None: at the session's position
     session: Any  # None: there is none
     gpu_share: GpuShare
-    taking: Any = None  # (epoch, consumed, whether the loop had begun) before a batch that is on its way to it; states don't count that yet
+    taking: Any = None  # Mark before a batch that is on its way, which states don't count yet; None: there is none
 
     @property
     def at(self):
@@ -24,7 +32,7 @@ class Place(NamedTuple):
         return self.session.state if self.goal is None else self.goal
 
     def state_dict(self):
-        at = self.at if self.taking is None else moved(self.at, *self.taking[:2])
+        at = self.at if self.taking is None else moved(self.at, self.taking.epoch, self.taking.consumed)
         return {"version": _VERSION, **{field: getattr(at, field) for field in _FIELDS}, **self.gpu_share.in_state()}
 
 

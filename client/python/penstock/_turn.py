@@ -62,28 +62,35 @@ class EpochIterator:
         return len(self._loader)
 
     def __next__(self):
-        loader = self._loader
-        loader._begin_taking()
+        loader, marks, is_given = self._loader, [], False
         try:
-            return loader._give(self.take())
-        except Exception:  # the loop may go on behind a batch that its collate_fn refuses
+            batch = self.take(marks)
+            is_given = True
+            batch = loader._give(batch)
+            for mark in marks:
+                loader._end_taking(mark)
+            return batch
+        except BaseException as error:
+            # The loop goes on behind the epoch's end, and behind a batch that its collate_fn refuses. After all else, such as
+            # KeyboardInterrupt, the batch is the loop's next one.
+            is_behind = isinstance(error, Exception if is_given else StopIteration)
+            for mark in marks:
+                if not is_behind and loader._take_back(mark):
+                    self._done = False
+                loader._end_taking(mark)
             raise
-        except BaseException:  # such as KeyboardInterrupt: the loop does not get the batch, so states don't count it
-            loader._take_back()
-            self._done = False
-            raise
-        finally:
-            loader._end_taking()
 
     @in_turn
-    def take(self):
-        """The next batch, before the loader's `_give`."""
+    def take(self, marks=None):
+        """The next batch, before the loader's `_give`. `marks`: if the loader can take it back, gets one for _take_back."""
         if self._done:
             if self._ended is None:
                 self._loader._end_epoch()
             raise StopIteration
         if self._ended is not None:
             raise Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")
+        if marks is not None:
+            self._loader._begin_taking(marks)
         taken = self._loader._next()
         if taken is None:
             self._done = True

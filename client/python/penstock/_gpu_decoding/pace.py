@@ -16,7 +16,8 @@ class Pace(NamedTuple):
 
 
 class Steps:
-    """The steps of a loop, as they are noted. Of blocks of them the median counts, which a pause or a stall does not change."""
+    """The steps of a loop, as they are noted. Pauses are left out. During a pause batches are decoded ahead, so the steps behind it up
+    to the first that waited are left out, too. Of blocks of the others the median counts, which a stall does not change."""
 
     def __init__(self):
         self._noted = []  # (work, wait)
@@ -62,8 +63,25 @@ class Steps:
 
     def _blocks(self):
         """Whole ones, if there are any."""
-        whole = max(len(self._noted) // BLOCK * BLOCK, min(len(self._noted), BLOCK))
-        return [self._noted[i:i + BLOCK] for i in range(0, whole, BLOCK)]
+        counted = [step for run in self._runs() for step in run]
+        whole = max(len(counted) // BLOCK * BLOCK, min(len(counted), BLOCK))
+        return [counted[i:i + BLOCK] for i in range(0, whole, BLOCK)]
+
+    def _runs(self):
+        """The steps between pauses."""
+        runs, longest = [[]], self.longest
+        for work, wait in self._noted:
+            if work > longest:
+                runs.append([])
+            else:
+                runs[-1].append((work, wait))
+        kept = [runs[0], *map(_behind_its_first_wait, runs[1:])]
+        return kept if any(kept) else runs
+
+
+def _behind_its_first_wait(run):
+    first = next((i + 1 for i, (_, wait) in enumerate(run) if wait > 0), 0)
+    return run[first:]
 
 
 def _waited(block):

@@ -26,9 +26,9 @@ def waiting(owner):
 
 
 class Iterator(EpochIterator):
-    def take(self):
+    def take(self, marks=None):
         with waiting(self):
-            return super().take()
+            return super().take(marks)
 
     def is_live(self):
         return not self._done and self._ended is None

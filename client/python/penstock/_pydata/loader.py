@@ -210,10 +210,8 @@ class PythonLoader(Attributes, DataLoader):
             self._given = 0
             return super().__iter__()
 
-    def _begin_taking(self):
-        pass
-
-    _end_taking = _take_back = _begin_taking  # sources don't go backwards
+    def _begin_taking(self, marks):
+        pass  # sources don't go backwards
 
     def _next(self):
         if self._beside is not None:
