@@ -168,11 +168,16 @@ class LoaderBase:
         """The next iteration is of this epoch, from its start; if a state of this epoch was just loaded, from there."""
         if not isinstance(epoch, int) or epoch < 0:
             raise InvalidArgument(f"the epoch is {epoch!r}; give an integer of at least 0")
+        self._move(taking=None)
         if epoch != self._at.epoch or self._begun:
             self._go(epoch, 0)
 
     def state_dict(self):
-        return self._place.state_dict()
+        place = state = None
+        while place is not self._place:  # another thread may take a batch meanwhile
+            place = self._place
+            state = place.state_dict()
+        return state
 
     @in_turn
     def load_state_dict(self, state_dict):
@@ -197,7 +202,7 @@ class LoaderBase:
         at = native.State()
         at.epoch, at.consumed, at.seed = epoch, consumed, self._at.seed
         at.fingerprint = self._at.fingerprint
-        self._move(goal=at, taking=None)
+        self._move(goal=at)
         self._begun = False
 
     # Iterating.
@@ -207,6 +212,7 @@ class LoaderBase:
         older = self._live()
         if older is not None:
             older.end("a newer iterator of this loader was made")
+        self._move(taking=None)
         if self._begun:
             self._go(self._at.epoch + 1, 0)
         self._end_epoch()
@@ -273,20 +279,21 @@ class LoaderBase:
         return self._place.at
 
     def _begin_taking(self, marks):
-        at = self._at
+        goal, session, gpu_share, _ = place = self._place
+        at = place.at
         mark = Mark(at.epoch, at.consumed, self._begun)
         marks.append(mark)
-        self._move(taking=mark)
+        self._place = Place(goal, session, gpu_share, mark)
 
     def _end_taking(self, mark):
-        if self._place.taking is mark:
-            self._move(taking=None)
+        goal, session, gpu_share, taking = self._place
+        if taking is mark:
+            self._place = Place(goal, session, gpu_share)
 
     def _take_back(self, mark):
-        """The batch that was taken does not come to the loop: it goes on with the same one, in a session that begins there. False if
-        none was taken since the mark."""
+        """The loop goes on at the mark, in a session that begins there. False if the loader has not taken a batch, or was moved."""
         at = self._at
-        if (at.epoch, at.consumed) == (mark.epoch, mark.consumed):
+        if self._place.taking is not mark or (at.epoch, at.consumed) == (mark.epoch, mark.consumed):
             return False
         self._move(goal=moved(at, mark.epoch, mark.consumed))
         self._begun = mark.begun

@@ -16,6 +16,7 @@ torch = support.need("torch")
 import penstock  # noqa: E402
 import penstock.torch  # noqa: E402
 from loader_fixture import LoaderFixture, ids  # noqa: E402
+from penstock._place import Place  # noqa: E402
 
 
 def interrupt(error=KeyboardInterrupt):
@@ -90,6 +91,44 @@ class NextTest(LoaderFixture):
             self.assertRaises(KeyboardInterrupt, next, iterator)
         self.assertEqual(list(iterator), [])
         self.assertEqual(ids(loader), list(range(100)))
+
+    def test_where_a_handler_moves_the_loader_to_it_stays(self):
+        """Even if the handler raises."""
+        for method in ("_taken", "_give"):
+            loader = self.loader(batch_size=32, shuffle=True)
+            iterator = iter(loader)
+            next(iterator)
+            state, whole = loader.state_dict(), getattr(loader, method)
+            for move, place in ((lambda: loader.load_state_dict(state), (0, 32)), (lambda: loader.set_epoch(7), (7, 0))):  # noqa: B023
+                next(iterator)
+                with mock.patch.object(loader, method, lambda *batch, whole=whole, move=move: (whole(*batch), move(), interrupt())):
+                    self.assertRaises(KeyboardInterrupt, next, iterator)
+                self.assertEqual((loader.state_dict()["epoch"], loader.state_dict()["consumed"]), place)
+
+    def test_a_state_that_another_thread_begins_before_a_batch_is_taken_does_not_count_it(self):
+        loader = self.loader(batch_size=32)
+        iterator = iter(loader)
+        next(iterator)
+        states, at = [], Place.at.fget
+
+        def waits_once(place):
+            if threading.current_thread() is thread and not begun.is_set():
+                begun.set()
+                taken.wait()
+            return at(place)
+
+        def gives_later(batch):
+            taken.set()
+            thread.join()
+            return batch
+
+        begun, taken = threading.Event(), threading.Event()
+        thread = threading.Thread(target=lambda: states.append(loader.state_dict()))
+        with mock.patch.object(Place, "at", property(waits_once)), mock.patch.object(loader, "_give", gives_later):
+            thread.start()
+            begun.wait()
+            next(iterator)
+        self.assertEqual(states[0]["consumed"], 32)
 
     def test_a_thread_that_is_refused_changes_nothing(self):
         loader = self.loader(batch_size=50)

@@ -3,7 +3,7 @@ import contextlib
 import functools
 
 from .. import _penstock as native
-from ..errors import Error
+from ..errors import Error, Unavailable
 from .share import PROBED, rate_of
 
 
@@ -17,6 +17,8 @@ def choose(loader):
         return
     try:
         loader._opening(functools.partial(loader._begin, after))
+    except Unavailable:  # the loader has waited for the daemon, and gives up
+        raise
     except (Error, RuntimeError, MemoryError) as error:
         loader._move(gpu_share=before.kept(str(error)))
 

@@ -8,6 +8,7 @@ import torch
 
 from .. import _settings
 from .._base import LoaderBase
+from .._place import moved
 from .._say import say_once
 from .._substitutes import _outside
 from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
@@ -151,9 +152,13 @@ class PythonLoader(Attributes, DataLoader):
 
     def _go(self, epoch, consumed):
         self._leave_source()
-        super()._go(epoch, consumed)
-        self._goal.fingerprint = self._static()
-        self._states = None
+        self._stand_at(epoch, consumed, self._static())
+        self._begun, self._states = False, None
+
+    def _stand_at(self, epoch, consumed, fingerprint):
+        goal = moved(self._goal, epoch, consumed)
+        goal.fingerprint = fingerprint
+        self._move(goal=goal)
 
     def set_epoch(self, epoch):
         super().set_epoch(epoch)
@@ -230,8 +235,7 @@ class PythonLoader(Attributes, DataLoader):
             if self._remote is not None and not self.persistent_workers:
                 self._remote.end_epoch()
         else:
-            self._goal.consumed = taken[1]
-            self._goal.fingerprint = self._identity_of_epoch()
+            self._stand_at(self._goal.epoch, taken[1], self._identity_of_epoch())
             self._begun = True
         if taken is None:
             return None
