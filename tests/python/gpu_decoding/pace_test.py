@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import support  # noqa: E402,F401  (finds the package)
 
 from penstock import _base  # noqa: E402
+from penstock._gpu_decoding import look  # noqa: E402
 from penstock._gpu_decoding.pace import BLOCK, Steps  # noqa: E402
 
 
@@ -29,6 +30,17 @@ class StepsTest(unittest.TestCase):
         self.assertTrue(steps.has_paused)
         self.assertEqual((steps.step, steps.work, steps.is_fed), (2, 1, False))
 
+    def test_what_is_ready_after_a_pause_does_not_look_like_a_fed_loop(self):
+        between = [(10, 0), *[(0.1, 0)] * 9, *[(0.1, 0.1)] * 5]
+        steps = self.steps(*[(0.1, 0.1)] * 9, *6 * between)
+        self.assertFalse(steps.is_fed)
+        self.assertAlmostEqual(steps.step, 0.2)
+
+    def test_a_loop_that_never_waits_between_pauses_is_fed(self):
+        steps = self.steps(*6 * [(10, 0), *[(0.1, 0)] * 9])
+        self.assertTrue(steps.is_fed)
+        self.assertAlmostEqual(steps.step, 0.1)
+
     def test_a_fed_loop_may_stall_in_fewer_than_half_of_the_blocks(self):
         calm = [(1, 0)] * BLOCK
         stalls = [*calm[1:], (1, 60)]
@@ -47,6 +59,18 @@ class StepsTest(unittest.TestCase):
         steps = self.steps(*[(1, 0)] * BLOCK, *[(9, 1)] * 3)
         steps.drop_begun_block()
         self.assertEqual((len(steps), steps.seconds), (BLOCK, BLOCK))
+
+
+class LookTest(unittest.TestCase):
+    def test_a_step_that_a_new_session_divides_does_not_count(self):
+        seen = look.Look(shows_work=False)
+        with mock.patch.multiple(look, WARM_UP_STEPS=1, WARM_UP_SECONDS=0):
+            for session in range(2):
+                seen.go_on()
+                for _ in range(2 + BLOCK + 3):
+                    self.assertIsNone(seen.pace(None, lambda: 0.0))
+                    seen.note_given(lambda: 0.0)
+                self.assertEqual(len(seen._timed), BLOCK * session + BLOCK + 3)
 
 
 class LoaderTest(unittest.TestCase):

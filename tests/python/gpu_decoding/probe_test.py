@@ -88,6 +88,8 @@ class ChoiceTest(LoaderFixture):
 
         def by_workers(gpu_share, at):
             opens(gpu_share)
+            if gpu_share:  # for the first time, so the pixels are others
+                self.assertEqual(at.fingerprint, 0)
             return options(0.0, at)
 
         with mock.patch.object(loader, "_options", by_workers), mock.patch.object(loader, "_synchronize", lambda: None), \
