@@ -192,9 +192,10 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path, pid_t replaced) {
       absl::StrCat(lock_path, ": other daemons keep replacing it; try again"));
 }
 
-// Whether a socket for the group can be made there.
+// Whether a socket for the group can be made there. It is of the doorway's kind, because trainers
+// that lost a daemon may connect to it in that moment: they are then refused and come again.
 absl::Status TryToListen(const std::string& path, std::optional<gid_t> group) {
-  const absl::Status made = ListenForGroup(path, posix::SocketKind::kStream, group).status();
+  const absl::Status made = ListenForGroup(path, posix::SocketKind::kSeqPacket, group).status();
   if (made.ok()) ::unlink(path.c_str());
   return made;
 }

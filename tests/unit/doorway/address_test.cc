@@ -5,8 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
+#include "absl/strings/str_cat.h"
+#include "common/posix/socket.h"
+#include "common/shm/doorway_wire.h"
 #include "tests/support/message_of.h"
 #include "tests/unit/doorway/visit.h"
 
@@ -121,6 +127,26 @@ TEST_F(AddressTest, ADeadDaemonsSocketIsReplaced) {
 
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_TRUE(posix::Connect(path_, posix::SocketKind::kStream).ok());
+}
+
+TEST_F(AddressTest, ATrainerThatConnectsWhileADaemonBeginsMayComeAgain) {
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  std::atomic<bool> done = false;
+  std::thread daemons([&] {
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(ClaimAddress(path_, "").ok());
+    done = true;
+  });
+  int refused = 0;
+  while (!done) {
+    const auto door =
+        posix::Connect(absl::StrCat(path_, shm::kDoorwaySuffix), posix::SocketKind::kSeqPacket);
+    const absl::Status status =
+        door.ok() ? posix::Receive(*door, 64, std::chrono::seconds(5)).status() : door.status();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    ++refused;
+  }
+  daemons.join();
+  EXPECT_GT(refused, 0);
 }
 
 TEST_F(AddressTest, APrivateDaemonsDirectoryIsForItsUserAlone) {
