@@ -71,11 +71,11 @@ class EpochIterator:
                 loader._end_taking(mark)
             return batch
         except BaseException as error:
-            # The loop goes on behind the epoch's end, and behind a batch that its collate_fn refuses. After all else, such as
-            # KeyboardInterrupt, the batch is the loop's next one.
-            is_behind = isinstance(error, Exception if is_given else StopIteration)
+            # The epoch's end, and a batch that the loop's collate_fn refuses, are behind it. After all else, such as
+            # KeyboardInterrupt, the batch is its next one.
+            is_past = isinstance(error, Exception if is_given else StopIteration)
             for mark in marks:
-                if not is_behind and loader._take_back(mark):
+                if not is_past and loader._take_back(mark):
                     self._done = False
                 loader._end_taking(mark)
             raise

@@ -25,6 +25,20 @@ def every(steps, seconds):
     return lambda i: seconds if i % steps == steps - 1 else 0.0
 
 
+def stalling(loop, seconds, *begins):
+    """The loop, whose workers decode nothing for some seconds from these times on, and lose what was ready."""
+    take = loop.take
+
+    def stalls():
+        for begin in begins:
+            if begin <= loop.now < begin + seconds:
+                loop.starts, loop.ready = begin + seconds, 0.0
+        take()
+
+    loop.take = stalls
+    return loop
+
+
 class LoopTest(unittest.TestCase):
     def chosen(self, loop, pause=lambda i: 0.0):
         self.assertIsNotNone(loop.train(pause=pause))
@@ -115,32 +129,13 @@ class LoopTest(unittest.TestCase):
 
     def test_workers_that_stall_once_are_not_taken_for_slow_ones(self):
         for second in range(60):
-            loop = Loop(6000)
-            take = loop.take
-
-            def stalls(loop=loop, take=take, at=100 + second / 5):
-                if at <= loop.now < at + 1:
-                    loop.starts, loop.ready = at + 1, 0.0
-                take()
-
-            loop.take = stalls
             with self.subTest(second=second):
-                self.assertEqual(self.chosen(loop), 0.0)
+                self.assertEqual(self.chosen(stalling(Loop(6000), 1, 100 + second / 5)), 0.0)
 
     def test_stalls_do_not_make_a_fed_loop_slower(self):
         for second in range(0, 60, 2):
-            loop = Loop(6000, most=1200)
-            take = loop.take
-
-            def stalls(loop=loop, take=take, at=100 + second / 5):
-                for begin in (at, at + 3):
-                    if begin <= loop.now < begin + 2:
-                        loop.starts, loop.ready = begin + 2, 0.0
-                take()
-
-            loop.take = stalls
             with self.subTest(second=second):
-                self.assertEqual(self.chosen(loop), 0.0)
+                self.assertEqual(self.chosen(stalling(Loop(6000, most=1200), 2, 100 + second / 5, 103 + second / 5)), 0.0)
 
     def test_workers_that_start_late_are_not_taken_for_slow_ones(self):
         self.assertEqual(self.chosen(Loop(6000, start=30.0)), 0.0)

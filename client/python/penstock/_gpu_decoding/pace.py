@@ -16,7 +16,7 @@ class Pace(NamedTuple):
 
 
 class Steps:
-    """The steps of a loop, as they are noted. Pauses are left out. During a pause batches are decoded ahead, so the steps behind it up
+    """The steps of a loop, as they are noted. Pauses are left out. During a pause batches are decoded ahead, so the steps after it up
     to the first that waited are left out, too. Of blocks of the others the median counts, which a stall does not change."""
 
     def __init__(self):
@@ -75,11 +75,11 @@ class Steps:
                 runs.append([])
             else:
                 runs[-1].append((work, wait))
-        kept = [runs[0], *map(_behind_its_first_wait, runs[1:])]
+        kept = [runs[0], *map(_after_its_first_wait, runs[1:])]
         return kept if any(kept) else runs
 
 
-def _behind_its_first_wait(run):
+def _after_its_first_wait(run):
     first = next((i + 1 for i, (_, wait) in enumerate(run) if wait > 0), 0)
     return run[first:]
 
