@@ -29,7 +29,7 @@ void EndLimit::Run(base::TimePoint deadline, int exit_code) {
     if (ended_) return;
   }
   PENSTOCK_LOG(kWarning, "ended_without_waiting",
-               {"reason", "a read or a GPU does not respond; check the datasets' storage"});
+               {"reason", "a disk, a file server or a GPU does not respond; look at the storage"});
   ::_exit(exit_code);
 }
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/clock.h"
@@ -130,12 +130,23 @@ void RemoveSocket(const std::string& path) {
   if (::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) ::unlink(path.c_str());
 }
 
+struct flock WholeFile() {
+  return {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+}
+
+// Lets the kernel say which process holds the lock. The file stays empty: when a removed file is
+// closed while its text is on the way to a disk, the kernel waits for the disk, which may be busy
+// for a minute.
+void NameHolder(const posix::Fd& lock) {
+  struct flock whole = WholeFile();
+  ::fcntl(lock.get(), F_SETLK, &whole);  // where there is none, the holder stays unknown
+}
+
 // 0: unknown.
 pid_t HolderOf(const posix::Fd& lock) {
-  char text[32] = {};
-  const ssize_t got = ::pread(lock.get(), text, sizeof(text) - 1, 0);
-  int pid = 0;
-  return got > 0 && absl::SimpleAtoi(text, &pid) ? pid : 0;
+  struct flock whole = WholeFile();
+  const bool is_named = ::fcntl(lock.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  return is_named ? std::max(whole.l_pid, 0) : 0;
 }
 
 absl::Status HeldByAnother(pid_t holder, const std::string& path) {
@@ -181,11 +192,7 @@ absl::StatusOr<posix::Fd> TakeLock(const std::string& path, pid_t replaced) {
       continue;
     }
     if (!IsStillAt(lock, lock_path)) continue;
-    const std::string pid = absl::StrCat(::getpid(), "\n");
-    if (::ftruncate(lock.get(), 0) != 0 ||
-        ::pwrite(lock.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-      return base::ErrnoStatus(errno, absl::StrCat("writing ", lock_path));
-    }
+    NameHolder(lock);
     return lock;
   }
   return absl::AbortedError(

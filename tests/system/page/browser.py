@@ -25,7 +25,9 @@ class Browser:
     include refusals by the Content-Security-Policy."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="penstock-chromium-")
+        # In memory: the browser syncs its profile, and does not answer while a busy disk makes it wait.
+        memory = "/dev/shm"
+        self.folder = tempfile.mkdtemp(prefix="penstock-chromium-", dir=memory if os.path.isdir(memory) else None)
         to_read, self.to = os.pipe()
         self.answers, to_write = os.pipe()
         self.process = subprocess.Popen(

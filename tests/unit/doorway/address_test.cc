@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -108,10 +109,15 @@ TEST_F(AddressTest, ASecondDaemonIsRefusedAndToldTheFirstOnesPid) {
   const auto first = ClaimAddress(path_, "");
   ASSERT_TRUE(first.ok()) << first.status();
 
-  const auto second = ClaimAddress(path_, "");
+  const std::string holder = absl::StrCat("(pid ", ::getpid(), ")");
+  const pid_t other = Fork([&] {
+    const absl::Status second = ClaimAddress(path_, "").status();
+    EXPECT_TRUE(absl::IsAlreadyExists(second));
+    EXPECT_THAT(MessageOf(second), HasSubstr(holder));
+    return HasFailure() ? 1 : 0;
+  });
 
-  EXPECT_TRUE(absl::IsAlreadyExists(second.status()));
-  EXPECT_THAT(MessageOf(second.status()), HasSubstr(absl::StrCat("(pid ", ::getpid(), ")")));
+  EXPECT_EQ(WaitForExit(other), 0);
   EXPECT_TRUE(posix::Connect(path_, posix::SocketKind::kStream).ok());
 }
 
@@ -173,6 +179,13 @@ TEST_F(AddressTest, WhatAKilledDaemonLeftOfADirectoryIsMadeAnew) {
   ASSERT_TRUE(claim.ok()) << claim.status();
   EXPECT_EQ(ModeOf(directory_), 0750u);
   EXPECT_FALSE(Exists(directory_ + ".new"));
+}
+
+TEST_F(AddressTest, TheLocksFileStaysEmptySoThatItsEndWaitsForNoDisk) {
+  const auto claim = ClaimAddress(path_, "");
+  ASSERT_TRUE(claim.ok()) << claim.status();
+
+  EXPECT_EQ(std::filesystem::file_size(path_ + ".lock"), 0u);
 }
 
 TEST_F(AddressTest, ItsEndRemovesBothSocketsAndTheLock) {
