@@ -11,6 +11,19 @@
 #include "common/base/crc32c.h"
 
 namespace penstock::kept {
+namespace {
+
+constexpr uint64_t kBlock = 4096;  // of ext4, XFS, Btrfs and tmpfs
+
+// Gives the blocks back to the disk.
+absl::Status Punch(const posix::Fd& file, off_t offset, uint64_t bytes) {
+  if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                  static_cast<off_t>(bytes)) == 0)
+    return absl::OkStatus();
+  return base::ErrnoStatus(errno, "giving room back to the disk");
+}
+
+}  // namespace
 
 class RowFile::FolderRow final : public KeptRow {
  public:
@@ -31,7 +44,7 @@ class RowFile::FolderRow final : public KeptRow {
 };
 
 absl::Status RowFile::FolderRow::Read(const RowParts& parts) const {
-  auto offset = static_cast<off_t>(place_ * file_->row_bytes_);
+  off_t offset = file_->OffsetOf(place_);
   for (std::span<std::byte> part : parts) {
     while (!part.empty()) {
       const ssize_t got = ::pread(file_->file_.get(), part.data(), part.size(), offset);
@@ -55,9 +68,13 @@ KeptRow::Copied RowFile::FolderRow::CopyTo(const RowParts& parts) const {
 
 absl::StatusOr<posix::Fd> RowFile::Make(const std::string& folder) {
   posix::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file.valid()) return file;
-  return base::ErrnoStatus(errno, absl::StrCat("a file without a name in '", folder, "'"));
+  if (!file.valid())
+    return base::ErrnoStatus(errno, absl::StrCat("a file without a name in '", folder, "'"));
+  PENSTOCK_RETURN_IF_ERROR(Punch(file, 0, kBlock));  // or the limit could not be kept
+  return file;
 }
+
+uint64_t RowFile::RoomOf(uint64_t row_bytes) { return (row_bytes + kBlock - 1) / kBlock * kBlock; }
 
 absl::Status RowFile::Check(const std::string& folder) { return Make(folder).status(); }
 
@@ -74,7 +91,7 @@ absl::StatusOr<std::shared_ptr<const KeptRow>> RowFile::Write(const MemoryRow& r
   // Frees the place if it cannot be written.
   auto kept = std::make_shared<const FolderRow>(shared_from_this(), place, row.sums());
   std::span<const std::byte> rest = row.data();
-  auto offset = static_cast<off_t>(place * row_bytes_);
+  off_t offset = OffsetOf(place);
   while (!rest.empty()) {
     const ssize_t put = ::pwrite(file_.get(), rest.data(), rest.size(), offset);
     if (put < 0 && errno == EINTR) continue;
@@ -93,7 +110,14 @@ uint64_t RowFile::TakePlace() {
   return place;
 }
 
+off_t RowFile::OffsetOf(uint64_t place) const {
+  return static_cast<off_t>(place * RoomOf(row_bytes_));
+}
+
 void RowFile::FreePlace(uint64_t place) {
+  if (is_given_up_) return;
+  // A place that the disk does not take back is used again before others.
+  (void)Punch(file_, OffsetOf(place), RoomOf(row_bytes_));
   const base::MutexLock lock(mutex_);
   free_.push_back(place);
 }

@@ -12,8 +12,7 @@ bool KeptRowStore::MakeRoom(RowEntry& entry, Medium medium, uint64_t bytes) {
     if (gives == nullptr) gives = LargestOfAnother(entry, medium, bytes);
     if (gives == nullptr) return false;
     Drop(*gives, medium, gives->In(medium).begin()->first);
-    const bool is_empty = gives->users == 0 && gives->bytes == std::array<uint64_t, kMedia>{};
-    if (is_empty) entries_.erase(RowShelfKey(gives->key));
+    EraseIfEmpty(*gives);
   }
   held += bytes;
   entry.BytesIn(medium) += bytes;
@@ -25,7 +24,7 @@ bool KeptRowStore::HasRoomFor(RowEntry& entry, uint64_t bytes) {
   const base::MutexLock lock(mutex_);
   if (has_memory && MayHaveRoom(entry, Medium::kMemory, bytes)) return true;
   return writer_ != nullptr && writer_->HasRoomFor(bytes) &&
-         MayHaveRoom(entry, Medium::kFolder, bytes);
+         MayHaveRoom(entry, Medium::kFolder, RoomOf(Medium::kFolder, bytes));
 }
 
 bool KeptRowStore::MayHaveRoom(RowEntry& entry, Medium medium, uint64_t bytes) {

@@ -28,6 +28,12 @@ KeptRowStore::KeptRowStore(const Options& options)
     writer_ = std::make_unique<RowWriter>(RowWriter::Options{.folder = options.folder});
 }
 
+KeptRowStore::~KeptRowStore() {
+  const base::MutexLock lock(mutex_);
+  for (auto& [key, entry] : entries_)
+    if (entry.file != nullptr) entry.file->GiveUp();
+}
+
 std::shared_ptr<RowShelf> KeptRowStore::Open(const RowShelfKey& key) {
   if (max_ == std::array<uint64_t, kMedia>{} || key.files == 0) return nullptr;
   const base::MutexLock lock(mutex_);
@@ -45,7 +51,20 @@ void KeptRowStore::Close(RowEntry& entry) {
 void KeptRowStore::Leave(RowEntry& entry) {
   if (--entry.users > 0) return;
   entry.closed = ++closings_;
-  if (entry.bytes == std::array<uint64_t, kMedia>{}) entries_.erase(RowShelfKey(entry.key));
+  EraseIfEmpty(entry);
+}
+
+void KeptRowStore::EraseIfEmpty(RowEntry& entry) {
+  if (entry.users > 0 || entry.bytes != std::array<uint64_t, kMedia>{}) return;
+  if (entry.file != nullptr) {
+    entry.file->GiveUp();
+    writer_->LetGo(std::move(entry.file));
+  }
+  entries_.erase(RowShelfKey(entry.key));
+}
+
+uint64_t KeptRowStore::RoomOf(Medium medium, uint64_t bytes) {
+  return medium == Medium::kFolder ? RowFile::RoomOf(bytes) : bytes;
 }
 
 std::shared_ptr<const KeptRow> KeptRowStore::RowOf(RowEntry& entry, uint64_t sample) const {
@@ -92,8 +111,9 @@ std::optional<KeptRowStore::Admitted> KeptRowStore::Admit(RowEntry& entry, uint6
   Admitted admitted{.sample = sample, .number = ++puts_, .bytes = bytes, .medium = Medium::kMemory};
   if (!has_memory || !MakeRoom(entry, Medium::kMemory, bytes)) {
     admitted.medium = Medium::kFolder;
-    const bool fits =
-        writer_ != nullptr && writer_->HasRoomFor(bytes) && MakeRoom(entry, Medium::kFolder, bytes);
+    admitted.bytes = RoomOf(Medium::kFolder, bytes);
+    const bool fits = writer_ != nullptr && writer_->HasRoomFor(bytes) &&
+                      MakeRoom(entry, Medium::kFolder, admitted.bytes);
     if (!fits) {
       ++counts_.refused;
       return std::nullopt;
@@ -150,9 +170,10 @@ void KeptRowStore::Arrived(RowEntry& entry, const Admitted& admitted,
 
 void KeptRowStore::Drop(RowEntry& entry, Medium medium, uint64_t sample) {
   const auto row = entry.In(medium).find(sample);
-  const uint64_t bytes = row->second->bytes();
+  const uint64_t bytes = RoomOf(medium, row->second->bytes());
   entry.BytesIn(medium) -= bytes;
   held_[static_cast<size_t>(medium)] -= bytes;
+  if (medium == Medium::kFolder) writer_->LetGo(std::move(row->second));
   entry.In(medium).erase(row);
 }
 
@@ -161,7 +182,8 @@ void KeptRowStore::Forget(uint64_t files, uint64_t sample) {
   for (auto& [key, entry] : entries_) {
     if (key.files != files) continue;
     entry.being_put.erase(sample);
-    if (const auto row = RowOf(entry, sample)) Drop(entry, row->medium(), sample);
+    for (const Medium medium : {Medium::kMemory, Medium::kFolder})
+      if (entry.In(medium).contains(sample)) Drop(entry, medium, sample);
   }
 }
 

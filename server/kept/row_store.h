@@ -57,6 +57,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
     MemoryLeft::Ask ask = {};
   };
   explicit KeptRowStore(const Options& options);
+  ~KeptRowStore();
 
   uint64_t max_bytes(Medium medium) const { return max_[static_cast<size_t>(medium)]; }
   // Null if nothing is to be kept.
@@ -64,7 +65,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
 
   struct Counts {
     uint64_t bytes = 0;         // memory in use
-    uint64_t folder_bytes = 0;  // in files
+    uint64_t folder_bytes = 0;  // in files, whole blocks
     uint64_t served = 0;        // rows that were copied instead of decoded
     uint64_t refused = 0;       // rows that were not kept, because there was no room, or no time
     uint64_t wrong = 0;         // rows whose checksum was wrong, or which could not be read
@@ -82,9 +83,10 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
   std::optional<uint64_t> FindBytes(RowEntry& entry, uint64_t sample) const;
   bool HasRoomFor(RowEntry& entry, uint64_t bytes);
   bool Take(RowEntry& entry, uint64_t sample, const RowParts& parts);
+  static uint64_t RoomOf(Medium medium, uint64_t bytes);  // that a row takes
   // A row for which there is room.
   struct Admitted {
-    uint64_t sample, number, bytes;
+    uint64_t sample, number, bytes;  // what it takes
     Medium medium;
   };
   std::optional<Admitted> Admit(RowEntry& entry, uint64_t sample, uint64_t bytes);
@@ -99,6 +101,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
   void Arrived(RowEntry& entry, const Admitted& admitted,
                const std::shared_ptr<const KeptRow>& row);
   void Leave(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
+  void EraseIfEmpty(RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
   void Drop(RowEntry& entry, Medium medium, uint64_t sample) PENSTOCK_REQUIRES(mutex_);
 
   // Who gets room (row_room.cc).

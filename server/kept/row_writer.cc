@@ -26,10 +26,18 @@ bool RowWriter::HasRoomFor(uint64_t bytes) const {
 
 void RowWriter::Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<RowFile> file,
                        Written written) {
+  Add({.row = std::move(row), .file = std::move(file), .written = std::move(written), .gone = {}});
+}
+
+void RowWriter::LetGo(std::shared_ptr<const void> what) {
+  Add({.row = {}, .file = {}, .written = {}, .gone = std::move(what)});
+}
+
+void RowWriter::Add(WriterTask task) {
   {
     const base::MutexLock lock(mutex_);
-    bytes_ += row->bytes();
-    waiting_.push_back({std::move(row), std::move(file), std::move(written)});
+    if (task.row != nullptr) bytes_ += task.row->bytes();
+    waiting_.push_back(std::move(task));
   }
   changed_.NotifyAll();
 }
@@ -37,7 +45,8 @@ void RowWriter::Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<Row
 void RowWriter::Work() {
   ::pthread_setname_np(::pthread_self(), "kept-write");
   if (const absl::Status usable = RowFile::Check(options_.folder); !usable.ok()) Pause(usable);
-  for (RowToWrite next; Next(next);) {
+  for (WriterTask next; Next(next); next = {}) {
+    if (next.row == nullptr) continue;
     const uint64_t bytes = next.row->bytes();
     next.written(Write(next));
     next = {};
@@ -46,7 +55,7 @@ void RowWriter::Work() {
   }
 }
 
-bool RowWriter::Next(RowToWrite& next) {
+bool RowWriter::Next(WriterTask& next) {
   const base::MutexLock lock(mutex_);
   while (waiting_.empty() && !stopping_) changed_.Wait(mutex_);
   if (stopping_) return false;
@@ -55,7 +64,7 @@ bool RowWriter::Next(RowToWrite& next) {
   return true;
 }
 
-std::shared_ptr<const KeptRow> RowWriter::Write(const RowToWrite& next) {
+std::shared_ptr<const KeptRow> RowWriter::Write(const WriterTask& next) {
   absl::StatusOr<std::shared_ptr<const KeptRow>> written = next.file->Write(*next.row);
   if (written.ok()) return *std::move(written);
   Pause(written.status());

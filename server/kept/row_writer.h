@@ -1,5 +1,6 @@
-// The thread ("kept-write") that writes rows for which memory has no room to files in a folder. It
-// alone waits for that storage to take them; those who bring rows never do.
+// The thread ("kept-write") that writes rows for which memory has no room to files in a folder, and
+// gives their room back. It alone waits for that storage to do so; those who bring or drop rows
+// never do.
 //
 // **Thread safety**: any thread. The destructor waits for the row that is being written.
 #pragma once
@@ -36,23 +37,27 @@ class RowWriter {
   // thread. Rows that wait at the end are dropped, without a call.
   using Written = std::function<void(std::shared_ptr<const KeptRow>)>;
   void Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<RowFile> file, Written written);
+  // Lets go of a row or a file on the thread, before rows that are submitted later are written.
+  void LetGo(std::shared_ptr<const void> what);
 
  private:
-  struct RowToWrite {
-    std::shared_ptr<const MemoryRow> row;
+  struct WriterTask {
+    std::shared_ptr<const MemoryRow> row;  // null: there is only something to let go of
     std::shared_ptr<RowFile> file;
     Written written;
+    std::shared_ptr<const void> gone;
   };
+  void Add(WriterTask task);
   void Work();
-  bool Next(RowToWrite& next);
-  std::shared_ptr<const KeptRow> Write(const RowToWrite& next);
+  bool Next(WriterTask& next);
+  std::shared_ptr<const KeptRow> Write(const WriterTask& next);
   void Pause(const absl::Status& why);
 
   const Options options_;
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::deque<RowToWrite> waiting_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<WriterTask> waiting_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // of rows that wait or are being written
   base::TimePoint paused_until_ PENSTOCK_GUARDED_BY(mutex_){};
   std::thread thread_;  // declared last, because it uses all members above

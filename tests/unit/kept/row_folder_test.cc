@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kPartBytes = 3000, kFieldBytes = 17;
-constexpr uint64_t kBytesOfRow = kPartBytes + kFieldBytes;
+constexpr uint64_t kBytesOfRow = kPartBytes + kFieldBytes, kRoomOfRow = 4096;
 
 struct TwoParts {
   explicit TwoParts(uint64_t sample)
@@ -55,14 +56,25 @@ class RowFolderTest : public ::testing::Test {
     TwoParts row(99);
     return shelf_->Take(sample, row.parts()) && row == TwoParts(sample);
   }
-  // The file without a name, as anybody with the daemon's rights could open it.
-  std::string PathOfFile() const {
+  // The files without a name, as anybody with the daemon's rights could open them.
+  std::vector<std::string> PathsOfFiles() const {
+    std::vector<std::string> paths;
     for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
       std::error_code none;
       const std::string target = fs::read_symlink(entry.path(), none).string();
-      if (target.starts_with(folder_.At("kept/"))) return entry.path();
+      if (target.starts_with(folder_.At("kept/"))) paths.push_back(entry.path());
     }
-    return "";
+    return paths;
+  }
+  std::string PathOfFile() const { return PathsOfFiles().at(0); }
+  uint64_t BytesOnDisk() const {
+    uint64_t bytes = 0;
+    for (const std::string& path : PathsOfFiles()) {
+      struct stat facts {};
+      EXPECT_EQ(::stat(path.c_str(), &facts), 0);
+      bytes += static_cast<uint64_t>(facts.st_blocks) * 512;
+    }
+    return bytes;
   }
 
   testing::TempFolder folder_;
@@ -79,14 +91,14 @@ TEST_F(RowFolderTest, TakesWhatMemoryHasNoRoomForAndLeavesNothing) {
     EXPECT_TRUE(ComesBack(sample)) << sample;
     EXPECT_EQ(*shelf_->Find(sample), sample < 2 ? Medium::kMemory : Medium::kFolder);
   }
-  EXPECT_EQ(store_->counts().folder_bytes, 5 * kBytesOfRow);
+  EXPECT_EQ(store_->counts().folder_bytes, 5 * kRoomOfRow);
   EXPECT_EQ(store_->counts().served, 7u);
   EXPECT_TRUE(fs::is_empty(folder_.At("kept")));
 }
 
 TEST_F(RowFolderTest, MayBeAllThereIs) {
   fs::create_directory(folder_.At("kept"));
-  Begin({.folder = folder_.At("kept"), .folder_max = 3 * kBytesOfRow});
+  Begin({.folder = folder_.At("kept"), .folder_max = 3 * kRoomOfRow});
   PutFirst(5);
   ASSERT_TRUE(Settles(3, 2));
   EXPECT_TRUE(ComesBack(0));
@@ -95,15 +107,34 @@ TEST_F(RowFolderTest, MayBeAllThereIs) {
 
 TEST_F(RowFolderTest, PlacesOfForgottenRowsAreUsedAgain) {
   fs::create_directory(folder_.At("kept"));
-  Begin({.folder = folder_.At("kept"), .folder_max = 4 * kBytesOfRow});
+  Begin({.folder = folder_.At("kept"), .folder_max = 4 * kRoomOfRow});
   PutFirst(4);
   ASSERT_TRUE(Settles(4));
   for (uint64_t sample = 0; sample < 4; ++sample) store_->Forget(1, sample);
   EXPECT_EQ(store_->counts().folder_bytes, 0u);
   PutFirst(4);
   ASSERT_TRUE(Settles(4));
-  EXPECT_EQ(fs::file_size(PathOfFile()), 4 * kBytesOfRow);
+  EXPECT_EQ(fs::file_size(PathOfFile()), 3 * kRoomOfRow + kBytesOfRow);
   for (uint64_t sample = 0; sample < 4; ++sample) EXPECT_TRUE(ComesBack(sample));
+}
+
+TEST_F(RowFolderTest, ADroppedRowsRoomIsTheDisksBeforeAnotherIsWritten) {
+  fs::create_directory(folder_.At("kept"));
+  Begin({.folder = folder_.At("kept"), .folder_max = 16 * kRoomOfRow});
+  PutFirst(16);
+  ASSERT_TRUE(Settles(16));
+
+  shelf_ = store_->Open({.user = 1, .files = 1, .rows = 2});  // nobody uses the first ones
+  PutFirst(12);
+  ASSERT_TRUE(Settles(12));
+  EXPECT_EQ(PathsOfFiles().size(), 2u);
+  EXPECT_LE(BytesOnDisk(), (16 + 2) * kRoomOfRow);  // a file system may keep a block about a file
+
+  PutFirst(16);
+  ASSERT_TRUE(Settles(16));
+  EXPECT_EQ(PathsOfFiles().size(), 1u);
+  EXPECT_EQ(store_->counts().folder_bytes, 16 * kRoomOfRow);
+  for (uint64_t sample = 0; sample < 16; ++sample) EXPECT_TRUE(ComesBack(sample)) << sample;
 }
 
 TEST_F(RowFolderTest, ARowThatIsOnItsWayIsNotPutAgainAndCanBeForgotten) {
@@ -115,7 +146,7 @@ TEST_F(RowFolderTest, ARowThatIsOnItsWayIsNotPutAgainAndCanBeForgotten) {
       const std::vector<uint64_t> samples = store_->SamplesOf(1);
       EXPECT_EQ(std::ranges::count(samples, 0u), 1);
     }
-    EXPECT_LE(store_->counts().folder_bytes, kBytesOfRow);
+    EXPECT_LE(store_->counts().folder_bytes, kRoomOfRow);
   }
   PutFirst(20);
   for (uint64_t sample = 0; sample < 20; ++sample) store_->Forget(1, sample);
@@ -162,7 +193,7 @@ TEST_F(RowFolderTest, AFullDiskCostsOnlyItsRows) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit small = {.rlim_cur = 2 * kBytesOfRow + 10, .rlim_max = before.rlim_max};
+  const rlimit small = {.rlim_cur = 2 * kRoomOfRow + 10, .rlim_max = before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   Begin({.folder = folder_.At("kept"), .folder_max = 1 << 20});
   PutFirst(5);
@@ -170,7 +201,7 @@ TEST_F(RowFolderTest, AFullDiskCostsOnlyItsRows) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_TRUE(settles);
   EXPECT_TRUE(ComesBack(0) && ComesBack(1));
-  EXPECT_EQ(store_->counts().folder_bytes, 2 * kBytesOfRow);
+  EXPECT_EQ(store_->counts().folder_bytes, 2 * kRoomOfRow);
 }
 
 TEST_F(RowFolderTest, RowsThatWaitAtTheEndAreDropped) {
