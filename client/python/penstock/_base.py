@@ -10,7 +10,7 @@ from ._gpu_decoding.asked import Decoding, check_ranks
 from ._gpu_decoding.choosing import choose
 from ._gpu_decoding.share import GpuShare
 from ._patience import Opening, while_gone
-from ._place import Mark, Place, batches, moved, state_of, with_other_pixels
+from ._place import Mark, Place, batches, change, moved, state_of, with_other_pixels
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn
@@ -52,7 +52,7 @@ class LoaderBase:
         self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
 
     def _move(self, **changes):
-        self._place = self._place._replace(**changes)
+        change(self, changes)
 
     @property
     def _goal(self):
@@ -279,16 +279,14 @@ class LoaderBase:
         return self._place.at
 
     def _begin_taking(self, marks):
-        goal, session, gpu_share, _ = place = self._place
-        at = place.at
+        at = self._at
         mark = Mark(at.epoch, at.consumed, self._begun)
         marks.append(mark)
-        self._place = Place(goal, session, gpu_share, mark)
+        self._move(taking=mark)
 
     def _end_taking(self, mark):
-        goal, session, gpu_share, taking = self._place
-        if taking is mark:
-            self._place = Place(goal, session, gpu_share)
+        if self._place.taking is mark:
+            self._move(taking=None)
 
     def _take_back(self, mark):
         """The loop goes on at the mark, in a session that begins there. False if the loader has not taken a batch, or was moved."""

@@ -36,6 +36,16 @@ class Place(NamedTuple):
         return {"version": _VERSION, **{field: getattr(at, field) for field in _FIELDS}, **self.gpu_share.in_state()}
 
 
+def change(loader, changes):
+    """A signal handler may change the loader's place, too, while this makes the new one: then it is made again."""
+    while True:
+        place = loader._place
+        changed = place._replace(**changes)
+        if loader._place is place:  # between this line and the next CPython looks for no signal
+            loader._place = changed
+            return
+
+
 def state_of(state_dict):
     """The native.State."""
     if state_dict.get("version") != _VERSION:

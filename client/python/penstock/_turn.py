@@ -67,8 +67,8 @@ class EpochIterator:
             batch = self.take(marks)
             is_given = True
             batch = loader._give(batch)
-            for mark in marks:
-                loader._end_taking(mark)
+            if marks:
+                loader._end_taking(marks[0])  # from here to the loop CPython looks for no signal
             return batch
         except BaseException as error:
             # The epoch's end, and a batch that the loop's collate_fn refuses, are behind it. After all else, such as
@@ -88,12 +88,20 @@ class EpochIterator:
                 self._loader._end_epoch()
             raise StopIteration
         if self._ended is not None:
-            raise Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")
+            raise self._not_live()
         if marks is not None:
             self._loader._begin_taking(marks)
-        taken = self._loader._next()
+        try:
+            taken = self._loader._next()
+        except Exception as error:
+            if self._ended is not None:  # a signal handler closed the loader meanwhile
+                raise self._not_live() from error
+            raise
         if taken is None:
             self._done = True
             raise StopIteration
         batch, self._done = taken
         return batch
+
+    def _not_live(self):
+        return Error(f"this iterator is no longer live: {self._ended}; iterate the loader again")

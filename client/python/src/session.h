@@ -86,13 +86,17 @@ class HeldSession {
   nanobind::bytes HostToken();
 
   // Calls `ask` on the session in a turn, without the GIL. If it waits for the daemon's answer,
-  // batches wait for it.
+  // batches wait for it. Raises what a signal handler raised meanwhile.
   template <typename Ask>
   auto Asked(const Ask& ask) {
     CheckProcess();
-    const WithoutGil released;
-    const Turns::Turn turn = turns_.Wait();
-    return ask(session_);
+    auto answer = [&] {
+      const WithoutGil released;
+      const Turns::Turn turn = turns_.Wait();
+      return ask(session_);
+    }();
+    if (PyErr_Occurred() != nullptr) throw nanobind::python_error();
+    return answer;
   }
   void Close();
 

@@ -49,6 +49,31 @@ class NextTest(LoaderFixture):
                     self.assertEqual(loader.epoch, 1)
                     self.assertEqual(sorted(ids(loader)), list(range(100)))
 
+    def test_a_signal_handler_may_close_the_loader_whatever_it_does(self):
+        for method in ("_connected", "_begin", "_open", "_options", "_taken"):
+            for behind in (False, True):
+                with self.subTest(method=method, behind=behind):
+                    loader = self.loader(batch_size=32, shuffle=True)
+                    whole = getattr(loader, method)
+
+                    def closing(*arguments, whole=whole, loader=loader, behind=behind):
+                        if not behind:
+                            loader.close()
+                        result = whole(*arguments)
+                        if behind:
+                            loader.close()
+                        return result
+
+                    iterator = iter(loader)
+                    with mock.patch.object(loader, method, closing):
+                        try:
+                            next(iterator)
+                        except penstock.Error as error:
+                            self.assertIn("the loader was closed", str(error))
+                    self.assertRaisesRegex(penstock.Error, "the loader was closed", next, iterator)
+                    self.assertEqual(sorted(ids(loader))[-1], 99)
+                    self.assertEqual(sorted(ids(loader)), list(range(100)))
+
     def test_a_state_does_not_count_a_batch_that_is_on_its_way(self):
         """As a signal handler sees it, or another thread."""
         loader, states = self.loader(batch_size=40, shuffle=True), []
@@ -146,6 +171,19 @@ class NextTest(LoaderFixture):
             self.assertRaises(KeyboardInterrupt, next, iterator)
         self.assertEqual(states, [0])
         self.assertEqual(ids(iterator), list(range(100)))
+
+    def test_a_signal_ends_the_wait_for_a_daemons_answer(self):
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        loader = self.loader(batch_size=40)
+        next(iter(loader))
+        self.daemon.freeze()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            self.assertRaises(KeyboardInterrupt, loader.stats)
+        finally:
+            self.daemon.thaw()
+        self.assertTrue(loader.stats()["daemon_answered"])
 
     def test_real_signals_lose_nothing(self):
         """At moments that are spread over the time in which batches are handed out. Of a signal between two bytecodes of the loop
