@@ -91,7 +91,10 @@ bool HasHeader(const posix::Fd& file, const FileHeader& wanted) {
 }  // namespace
 
 CheckpointFiles::CheckpointFiles(std::shared_ptr<CheckpointStore> store, Options options)
-    : store_(std::move(store)), options_(std::move(options)), thread_([this] { Serve(); }) {}
+    : store_(std::move(store)), options_(std::move(options)) {
+  store_->BeWritten(true);
+  thread_ = std::thread([this] { Serve(); });
+}
 
 CheckpointFiles::~CheckpointFiles() {
   store_->EndWaiting();
@@ -100,7 +103,10 @@ CheckpointFiles::~CheckpointFiles() {
 
 void CheckpointFiles::Serve() {
   ::pthread_setname_np(::pthread_self(), "checkpoints");
-  if (const absl::Status ready = Prepare(); !ready.ok()) return Say(ready);
+  if (const absl::Status ready = Prepare(); !ready.ok()) {
+    store_->BeWritten(false);
+    return Say(ready);
+  }
   base::TimePoint next = base::Now() + options_.write_every;
   while (!store_->is_ended()) {
     if (const auto place = store_->AwaitOpened(std::max(base::Duration(0), next - base::Now())))

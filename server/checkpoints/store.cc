@@ -8,9 +8,11 @@
 namespace penstock::checkpoints {
 namespace {
 
-// Closed shelves without anything in them are forgotten at once; of the others the store remembers
-// as many.
+// Closed shelves without anything in them are forgotten at once. If there are as many others,
+// opening another one drops something of them.
 constexpr size_t kMostEntries = 1024;
+// Blocks that are dropped at once: a shelf may have millions, and everybody waits meanwhile.
+constexpr int kMostDropped = 64;
 
 // Of the sample in a block.
 uint16_t LengthAt(std::span<const std::byte> block, uint64_t place) {
@@ -48,8 +50,7 @@ std::shared_ptr<CheckpointShelf> CheckpointStore::Open(const ShelfKey& key) {
   const auto room =
       static_cast<uint32_t>(std::clamp<uint64_t>(max_bytes_ / key.samples, kLeastRoom, kMostRoom));
   const base::MutexLock lock(mutex_);
-  while (entries_.size() >= kMostEntries && DropClosed()) {
-  }
+  if (entries_.size() >= kMostEntries) DropOfClosed();
   const auto [at, is_new] = entries_.try_emplace(key);
   ShelfEntry& entry = at->second;
   if (is_new) {
@@ -99,7 +100,7 @@ void CheckpointStore::Put(ShelfEntry& entry, uint64_t sample, std::span<const st
 
 void CheckpointStore::Changed(ShelfEntry& entry, uint64_t number) {
   ShelfEntry::KeptBlock& block = entry.blocks.at(number);
-  if (block.changed) return;
+  if (block.changed || !is_written_) return;
   block.changed = true;
   changed_.emplace_back(entry.place.key, number);
 }
@@ -117,20 +118,21 @@ ShelfEntry::KeptBlock* CheckpointStore::Make(ShelfEntry& entry, uint64_t number)
 
 bool CheckpointStore::MakeRoom(const ShelfEntry& entry, uint64_t bytes) {
   while (counts_.bytes + bytes > max_bytes_) {
-    if (!DropClosed() && !DropOfAnother(entry, bytes)) return false;
+    if (!DropOfClosed() && !DropOfAnother(entry, bytes)) return false;
   }
   return true;
 }
 
-bool CheckpointStore::DropClosed() {
+bool CheckpointStore::DropOfClosed() {
   auto oldest = entries_.end();
   for (auto at = entries_.begin(); at != entries_.end(); ++at) {
     if (at->second.shelves > 0) continue;
     if (oldest == entries_.end() || at->second.closed < oldest->second.closed) oldest = at;
   }
   if (oldest == entries_.end()) return false;
-  while (!oldest->second.blocks.empty()) DropBlock(oldest->second);
-  entries_.erase(oldest);
+  ShelfEntry& entry = oldest->second;
+  for (int i = 0; i < kMostDropped && !entry.blocks.empty(); ++i) DropBlock(entry);
+  if (entry.blocks.empty()) entries_.erase(oldest);
   return true;
 }
 
@@ -166,6 +168,12 @@ void CheckpointStore::DropBlock(ShelfEntry& entry) {
 CheckpointStore::Counts CheckpointStore::counts() const {
   const base::MutexLock lock(mutex_);
   return counts_;
+}
+
+void CheckpointStore::BeWritten(bool is_written) {
+  const base::MutexLock lock(mutex_);
+  is_written_ = is_written;
+  if (!is_written) changed_.clear();
 }
 
 std::optional<ShelfPlace> CheckpointStore::AwaitOpened(base::Duration patience) {

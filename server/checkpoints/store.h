@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/btree_map.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "server/checkpoints/shelf.h"
@@ -46,9 +46,10 @@ struct ShelfEntry {
     bool changed = false;  // waits in changed_
   };
   ShelfPlace place;
-  absl::flat_hash_map<uint64_t, KeptBlock> blocks;  // by number
-  uint64_t shelves = 0;                             // that exist
-  uint64_t closed = 0;                              // when the last one went, counted in closings
+  // By number. Ordered, so that the first one is found, and room for another made, in no time.
+  absl::btree_map<uint64_t, KeptBlock> blocks;
+  uint64_t shelves = 0;  // that exist
+  uint64_t closed = 0;   // when the last one went, counted in closings
 };
 
 class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
@@ -70,6 +71,8 @@ class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
   Counts counts() const;
 
   // ---- For CheckpointFiles ----
+  // Whether somebody takes the blocks that change; at first nobody does, so none are noted.
+  void BeWritten(bool is_written);
   // Waits for a shelf to be opened that had nothing; nullopt after `patience`, or after EndWaiting.
   std::optional<ShelfPlace> AwaitOpened(base::Duration patience);
   void EndWaiting();
@@ -95,7 +98,7 @@ class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
 
   ShelfEntry::KeptBlock* Make(ShelfEntry& entry, uint64_t number) PENSTOCK_REQUIRES(mutex_);
   bool MakeRoom(const ShelfEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
-  bool DropClosed() PENSTOCK_REQUIRES(mutex_);
+  bool DropOfClosed() PENSTOCK_REQUIRES(mutex_);
   bool DropOfAnother(const ShelfEntry& entry, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   void DropBlock(ShelfEntry& entry) PENSTOCK_REQUIRES(mutex_);
   void Changed(ShelfEntry& entry, uint64_t number) PENSTOCK_REQUIRES(mutex_);
@@ -105,6 +108,7 @@ class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
   mutable base::Mutex mutex_;
   base::CondVar opened_;
   bool ended_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  bool is_written_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::map<ShelfKey, ShelfEntry> entries_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<ShelfPlace> news_ PENSTOCK_GUARDED_BY(mutex_);  // opened, and not yet awaited
   std::deque<std::pair<ShelfKey, uint64_t>> changed_ PENSTOCK_GUARDED_BY(mutex_);

@@ -16,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/posix/failpoint.h"
 #include "common/posix/group.h"
+#include "common/posix/process.h"
 #include "common/shm/doorway_wire.h"
 
 namespace penstock::doorway {
@@ -150,6 +151,11 @@ pid_t HolderOf(const posix::Fd& lock) {
 }
 
 absl::Status HeldByAnother(pid_t holder, const std::string& path) {
+  if (holder > 0 && posix::StateOf(holder) == 'Z')
+    return absl::AlreadyExistsError(
+        absl::StrCat("the daemon that served ", path, " (pid ", holder, ") has not ended quite: a ",
+                     "thread of it waits for storage that does not respond; make that respond, or ",
+                     "give this one another address"));
   return absl::AlreadyExistsError(
       absl::StrCat("a daemon (pid ", holder > 0 ? absl::StrCat(holder) : "?", ") already serves ",
                    path, "; stop it or give this one another address"));

@@ -13,7 +13,8 @@
 namespace penstock::kept {
 namespace {
 
-constexpr uint64_t kBlock = 4096;  // of ext4, XFS, Btrfs and tmpfs
+constexpr uint64_t kBlock = 4096;  // of ext4, XFS and tmpfs, unless they were made otherwise
+constexpr off_t kGrowth = off_t{1} << 30;
 
 // Gives the blocks back to the disk.
 absl::Status Punch(const posix::Fd& file, off_t offset, uint64_t bytes) {
@@ -92,6 +93,7 @@ absl::StatusOr<std::shared_ptr<const KeptRow>> RowFile::Write(const MemoryRow& r
   auto kept = std::make_shared<const FolderRow>(shared_from_this(), place, row.sums());
   std::span<const std::byte> rest = row.data();
   off_t offset = OffsetOf(place);
+  GrowFor(offset + static_cast<off_t>(RoomOf(row_bytes_)));
   while (!rest.empty()) {
     const ssize_t put = ::pwrite(file_.get(), rest.data(), rest.size(), offset);
     if (put < 0 && errno == EINTR) continue;
@@ -108,6 +110,13 @@ uint64_t RowFile::TakePlace() {
   const uint64_t place = free_.back();
   free_.pop_back();
   return place;
+}
+
+// For a write beyond a file's end XFS takes as much of the disk again as the file has.
+void RowFile::GrowFor(off_t end) {
+  if (end <= size_) return;
+  size_ = (end + kGrowth - 1) / kGrowth * kGrowth;
+  (void)!::ftruncate(file_.get(), size_);  // else the write does it
 }
 
 off_t RowFile::OffsetOf(uint64_t place) const {

@@ -48,11 +48,13 @@ class RowFile : public std::enable_shared_from_this<RowFile> {
   uint64_t TakePlace();
   off_t OffsetOf(uint64_t place) const;
   void FreePlace(uint64_t place);
+  void GrowFor(off_t end);
 
   const std::string folder_;
   posix::Fd file_;  // constant once there is a row
   const uint64_t row_bytes_;
   std::atomic<bool> is_given_up_ = false;
+  off_t size_ = 0;  // of the file, for the thread that writes
   base::Mutex mutex_;
   uint64_t end_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // places in use or free
   std::vector<uint64_t> free_ PENSTOCK_GUARDED_BY(mutex_);

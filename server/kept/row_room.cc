@@ -5,7 +5,16 @@
 
 namespace penstock::kept {
 
+namespace {
+
+// Each takes a descriptor of the daemon.
+constexpr size_t kMostFiles = 256;
+constexpr int kMostDropped = 64;  // rows at once, because everybody waits meanwhile
+
+}  // namespace
+
 bool KeptRowStore::MakeRoom(RowEntry& entry, Medium medium, uint64_t bytes) {
+  if (bytes > max_bytes(medium)) return false;
   uint64_t& held = held_[static_cast<size_t>(medium)];
   while (held + bytes > max_bytes(medium)) {
     RowEntry* gives = OldestClosed(medium);
@@ -19,6 +28,18 @@ bool KeptRowStore::MakeRoom(RowEntry& entry, Medium medium, uint64_t bytes) {
   return true;
 }
 
+// If there are many files, drops rows of the feed that has been closed for longest, until its file
+// goes. Meanwhile rows are not kept.
+bool KeptRowStore::MayHaveFile(const RowEntry& entry) {
+  if (entry.file != nullptr || files_ < kMostFiles) return true;
+  RowEntry* const gives = OldestClosed(Medium::kFolder);
+  if (gives == nullptr) return false;
+  for (int i = 0; i < kMostDropped && !gives->In(Medium::kFolder).empty(); ++i)
+    Drop(*gives, Medium::kFolder, gives->In(Medium::kFolder).begin()->first);
+  EraseIfEmpty(*gives);
+  return files_ < kMostFiles;
+}
+
 bool KeptRowStore::HasRoomFor(RowEntry& entry, uint64_t bytes) {
   const bool has_memory = memory_left_.IsEnoughFor(*in_use_ + bytes);  // asks without our lock
   const base::MutexLock lock(mutex_);
@@ -28,6 +49,7 @@ bool KeptRowStore::HasRoomFor(RowEntry& entry, uint64_t bytes) {
 }
 
 bool KeptRowStore::MayHaveRoom(RowEntry& entry, Medium medium, uint64_t bytes) {
+  if (bytes > max_bytes(medium)) return false;
   if (held_[static_cast<size_t>(medium)] + bytes <= max_bytes(medium)) return true;
   return OldestClosed(medium) != nullptr || LargestOfAnother(entry, medium, bytes) != nullptr;
 }

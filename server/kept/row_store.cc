@@ -57,7 +57,7 @@ void KeptRowStore::Leave(RowEntry& entry) {
 void KeptRowStore::EraseIfEmpty(RowEntry& entry) {
   if (entry.users > 0 || entry.bytes != std::array<uint64_t, kMedia>{}) return;
   if (entry.file != nullptr) {
-    entry.file->GiveUp();
+    --files_;
     writer_->LetGo(std::move(entry.file));
   }
   entries_.erase(RowShelfKey(entry.key));
@@ -112,7 +112,7 @@ std::optional<KeptRowStore::Admitted> KeptRowStore::Admit(RowEntry& entry, uint6
   if (!has_memory || !MakeRoom(entry, Medium::kMemory, bytes)) {
     admitted.medium = Medium::kFolder;
     admitted.bytes = RoomOf(Medium::kFolder, bytes);
-    const bool fits = writer_ != nullptr && writer_->HasRoomFor(bytes) &&
+    const bool fits = writer_ != nullptr && writer_->HasRoomFor(bytes) && MayHaveFile(entry) &&
                       MakeRoom(entry, Medium::kFolder, admitted.bytes);
     if (!fits) {
       ++counts_.refused;
@@ -142,8 +142,10 @@ void KeptRowStore::WriteToFolder(RowEntry& entry, const Admitted& admitted,
   std::shared_ptr<RowFile> file;
   {
     const base::MutexLock lock(mutex_);
-    if (entry.file == nullptr)
+    if (entry.file == nullptr) {
       entry.file = std::make_shared<RowFile>(writer_->folder(), row->bytes());
+      ++files_;
+    }
     file = entry.file;
   }
   writer_->Submit(std::move(row), std::move(file),
@@ -179,11 +181,13 @@ void KeptRowStore::Drop(RowEntry& entry, Medium medium, uint64_t sample) {
 
 void KeptRowStore::Forget(uint64_t files, uint64_t sample) {
   const base::MutexLock lock(mutex_);
-  for (auto& [key, entry] : entries_) {
-    if (key.files != files) continue;
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    RowEntry& entry = (at++)->second;
+    if (entry.key.files != files) continue;
     entry.being_put.erase(sample);
     for (const Medium medium : {Medium::kMemory, Medium::kFolder})
       if (entry.In(medium).contains(sample)) Drop(entry, medium, sample);
+    EraseIfEmpty(entry);
   }
 }
 

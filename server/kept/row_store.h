@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "common/base/mutex.h"
 #include "server/kept/kept_row.h"
@@ -32,7 +33,8 @@ struct RowShelfKey {
 };
 
 struct RowEntry {
-  using RowsOfMedium = absl::flat_hash_map<uint64_t, std::shared_ptr<const KeptRow>>;  // by sample
+  // By sample. Ordered, so that the first one is found, and room for another made, in no time.
+  using RowsOfMedium = absl::btree_map<uint64_t, std::shared_ptr<const KeptRow>>;
 
   RowsOfMedium& In(Medium medium) { return rows[static_cast<size_t>(medium)]; }
   uint64_t& BytesIn(Medium medium) { return bytes[static_cast<size_t>(medium)]; }
@@ -107,6 +109,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
   // Who gets room (row_room.cc).
   bool MayHaveRoom(RowEntry& entry, Medium medium, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
   bool MakeRoom(RowEntry& entry, Medium medium, uint64_t bytes) PENSTOCK_REQUIRES(mutex_);
+  bool MayHaveFile(const RowEntry& entry) PENSTOCK_REQUIRES(mutex_);
   std::map<uint32_t, uint64_t> BytesByUser(Medium medium) PENSTOCK_REQUIRES(mutex_);
   RowEntry* OldestClosed(Medium medium) PENSTOCK_REQUIRES(mutex_);
   RowEntry* LargestOfAnother(RowEntry& entry, Medium medium, uint64_t bytes)
@@ -119,6 +122,7 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
   mutable base::Mutex mutex_;
   std::map<RowShelfKey, RowEntry> entries_ PENSTOCK_GUARDED_BY(mutex_);
   std::array<uint64_t, kMedia> held_ PENSTOCK_GUARDED_BY(mutex_){};  // bytes, with those being put
+  size_t files_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint64_t closings_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   uint64_t puts_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   Counts counts_ PENSTOCK_GUARDED_BY(mutex_);

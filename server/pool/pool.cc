@@ -86,8 +86,17 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
     const SegmentArena& arena = arenas_[segment.arena];
     if (arena.reserved == 0 && now - arena.idle_since >= idle) old.push_back(id);
   }
-  for (SegmentId id : old) GiveUp(id);
+  GiveUpSome(old);
   FreeIdleBeyond(kMostIdleSegments);  // those that were still in use when they were unreserved
+}
+
+void Pool::GiveUpSome(const std::vector<SegmentId>& ids) {
+  uint64_t given_up = 0;
+  for (SegmentId id : ids) {
+    const uint64_t bytes = segments_.at(id).charged_bytes;
+    if (given_up >= kGivenUpAtOnce) return;
+    if (GiveUp(id)) given_up += bytes;
+  }
 }
 
 absl::Status Pool::Grow(uint64_t arena_id, uint64_t wanted) {
@@ -196,7 +205,9 @@ void Pool::FreeIdleBeyond(size_t most) {
   }
   if (idle.size() <= most) return;
   std::sort(idle.begin(), idle.end());
-  for (size_t i = 0; i + most < idle.size(); ++i) GiveUp(idle[i].second);
+  std::vector<SegmentId> beyond;
+  for (size_t i = 0; i + most < idle.size(); ++i) beyond.push_back(idle[i].second);
+  GiveUpSome(beyond);
 }
 
 bool Pool::GiveUp(SegmentId id) {

@@ -184,6 +184,7 @@ bool Supervisor::LetUserHave(WorkerSlot& slot, uint32_t user) {
 
 std::vector<Outcome> Supervisor::Collect(base::TimePoint now) {
   now_ = now;
+  ReapDying();
   std::vector<Outcome> outcomes = std::exchange(ended_, {});
   events_.Look();
   if (wake_watch_.TakeReady()) posix::Drain(wake_);
@@ -280,12 +281,27 @@ void Supervisor::DismissUnused(base::TimePoint now) {
   item_times_.ForgetIf([&](uint32_t user) { return !users.contains(user); });
 }
 
-// Ends its process. A blocked read keeps its queue alive.
+// Ends its process, which may take seconds to give its memory back on a busy machine.
 void Supervisor::Dismiss(std::unique_ptr<UserWorker> worker) {
   if (worker->was_given_items())
     if (const auto used = posix::CpuTimeOf(worker->pid()))
       dismissed_.push_back({{.pid = worker->pid(), .user = worker->user()}, *used});
-  if (auto queue = worker->Dismiss(ended_)) leaving_.push_back(std::move(queue));
+  worker->Kill();
+  dying_.push_back(std::move(worker));
+  ReapDying();
+}
+
+// Beyond as many as slots and sleepers together, waits for the end of the oldest ones.
+void Supervisor::ReapDying() {
+  size_t beyond = dying_.size() - std::min(dying_.size(), 2 * slots_.size());
+  std::erase_if(dying_, [&](const std::unique_ptr<UserWorker>& worker) {
+    const bool is_waited_for = beyond > 0;
+    if (is_waited_for) --beyond;
+    if (!worker->HasEnded() && !is_waited_for) return false;
+    // A blocked read keeps its queue alive.
+    if (auto queue = worker->Dismiss(ended_)) leaving_.push_back(std::move(queue));
+    return true;
+  });
 }
 
 void Supervisor::DismissAll(std::vector<std::unique_ptr<UserWorker>> workers) {

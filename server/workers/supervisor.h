@@ -139,6 +139,7 @@ class Supervisor final : public RowDecoders {
   void DismissUnused(base::TimePoint now);
   void Dismiss(std::unique_ptr<UserWorker> worker);
   void DismissAll(std::vector<std::unique_ptr<UserWorker>> workers);
+  void ReapDying();
   void RemoveRetired();
   template <typename Visit>
   void ForEachWorker(const Visit& visit) const;
@@ -154,6 +155,8 @@ class Supervisor final : public RowDecoders {
   bool starting_ = false;  // during Start, when nobody is served yet and waiting is allowed
   WorkerSlots slots_;
   SleepingWorkers asleep_;
+  // Killed, and not yet dead: their items end when nobody can write their rows any more.
+  std::vector<std::unique_ptr<UserWorker>> dying_;
   // Queues without a worker that still have items being read with `aside`.
   std::vector<std::unique_ptr<WorkerQueue>> leaving_;
   ItemTimes item_times_;   // of users who have a worker

@@ -100,7 +100,9 @@ class UserWorker {
   }
   void HandBack(const source::Dataset& dataset) { queue_->HandBack(dataset); }
 
-  // Ends the process. Returns the queue if a read in it is blocked.
+  // Whether there is no process, or it has ended after Kill; never waits.
+  bool HasEnded() { return !process_ || process_->process->Reap().has_value(); }
+  // Ends the process, and waits for its end. Returns the queue if a read in it is blocked.
   std::unique_ptr<WorkerQueue> Dismiss(std::vector<Outcome>& outcomes);
 
  private:

@@ -70,7 +70,7 @@ void OpenDatasets::Remember(const NamedDataset& dataset, const std::string& key)
 }
 
 // Closes all but those opened last.
-void OpenDatasets::CloseUnusedPython() {
+void OpenDatasets::CloseUnusedPython(std::vector<State>& closed) {
   std::vector<uint64_t> unused;
   const auto is_unused = [](const Entry& entry) {
     return entry.state.use_count() == 1 &&
@@ -81,19 +81,30 @@ void OpenDatasets::CloseUnusedPython() {
   if (unused.size() <= kUnusedPythonDatasets) return;
   std::sort(unused.begin(), unused.end());
   const uint64_t first_kept = unused[unused.size() - kUnusedPythonDatasets];
-  std::erase_if(open_, [&](const auto& each) {
-    return is_unused(each.second) && each.second.opened < first_kept;
-  });
+  CloseIf(closed,
+          [&](const Entry& entry) { return is_unused(entry) && entry.opened < first_kept; });
+}
+
+void OpenDatasets::CloseIf(std::vector<State>& closed,
+                           const std::function<bool(const Entry&)>& is_closed) {
+  for (auto each = open_.begin(); each != open_.end();) {
+    if (!is_closed(each->second)) {
+      ++each;
+      continue;
+    }
+    closed.push_back(std::move(each->second.state));
+    each = open_.erase(each);
+  }
 }
 
 absl::Status OpenDatasets::Reserve(const DatasetIdentity& identity) {
+  std::vector<State> closed;  // after the lock: their file server may not answer
   const base::MutexLock lock(mutex_);
-  CloseUnusedPython();
+  CloseUnusedPython(closed);
   const bool is_new = !open_.contains(identity.key);
   const bool full = is_new && open_.size() >= most_;
-  std::erase_if(open_, [full](const auto& each) {
-    const State& state = each.second.state;
-    return state.use_count() == 1 && (full || CostsNothing(*state->dataset));
+  CloseIf(closed, [full](const Entry& entry) {
+    return entry.state.use_count() == 1 && (full || CostsNothing(*entry.state->dataset));
   });
   if (!is_new || open_.size() < most_) return absl::OkStatus();
   return absl::ResourceExhaustedError(
@@ -102,10 +113,12 @@ absl::Status OpenDatasets::Reserve(const DatasetIdentity& identity) {
 
 OpenDatasets::State OpenDatasets::Add(const DatasetIdentity& identity, State state,
                                       const State& known, bool may_share) {
+  State replaced;  // closed after the lock, as in Reserve
   const base::MutexLock lock(mutex_);
   Entry& entry = open_[identity.key];
   const bool another_came_first = entry.state != nullptr && entry.state != known;
   if (another_came_first && may_share && entry.Is(identity)) return entry.state;
+  replaced = std::move(entry.state);
   entry = {.state = std::move(state), .stamp = identity.stamp, .opened = ++openings_};
   return entry.state;
 }

@@ -85,7 +85,10 @@ class OpenDatasets {
     }
   };
   void Remember(const NamedDataset& dataset, const std::string& key) PENSTOCK_REQUIRES(mutex_);
-  void CloseUnusedPython() PENSTOCK_REQUIRES(mutex_);
+  // These move what they close to `closed`.
+  void CloseUnusedPython(std::vector<State>& closed) PENSTOCK_REQUIRES(mutex_);
+  void CloseIf(std::vector<State>& closed, const std::function<bool(const Entry&)>& is_closed)
+      PENSTOCK_REQUIRES(mutex_);
 
   const size_t most_;
   mutable base::Mutex mutex_;

@@ -116,13 +116,13 @@ CacheFolder::Counts CacheFolder::counts() const {
 // ---- Making room ----
 
 std::optional<CacheFolder::Victims> CacheFolder::Reserve(Mirror& mirror, const KeptPiece& piece) {
-  for (;;) {
+  for (uint64_t takes = 0;;) {
     {
       const base::MutexLock lock(mutex_);
       const auto [kept, is_new] = mirror.kept_.try_emplace(
           piece.offset, Mirror::Kept{.bytes = piece.bytes, .checksum = piece.checksum});
       if (!is_new) return std::nullopt;
-      const uint64_t takes = OwnBytes(mirror, piece.offset) + kRecordBytes;
+      takes = OwnBytes(mirror, piece.offset) + kRecordBytes;
       const auto expected = mirror.expected_.find(piece.offset);
       const UseTime next_use = expected == mirror.expected_.end() ? kUnknownUse : expected->second;
       const bool fits = takes <= most_bytes_ && counts_.bytes <= most_bytes_ - takes;
@@ -142,7 +142,7 @@ std::optional<CacheFolder::Victims> CacheFolder::Reserve(Mirror& mirror, const K
         return std::nullopt;
       }
     }
-    if (RemoveOldest()) continue;
+    if (RemoveOldest(takes)) continue;
     const base::MutexLock lock(mutex_);
     look_again_ = base::Now() + kLookAgainAfter;
   }
@@ -216,8 +216,12 @@ UseTime CacheFolder::TakeExpected(Mirror& mirror, uint64_t offset) {
   return next_use;
 }
 
-bool CacheFolder::RemoveOldest() {
+bool CacheFolder::RemoveOldest(uint64_t for_bytes) {
   const base::MutexLock opening(opening_);  // so none of them is opened meanwhile
+  {
+    const base::MutexLock lock(mutex_);
+    if (counts_.bytes <= most_bytes_ - for_bytes) return true;  // another thread has removed one
+  }
   const auto is_open = [&](const std::string& name) {
     const base::MutexLock lock(mutex_);
     const auto mirror = mirrors_.find(name);

@@ -156,7 +156,7 @@ class CacheFolder {
   void NoteTime(const PieceUses& uses) PENSTOCK_REQUIRES(mutex_);
   UseTime Overdue() const PENSTOCK_REQUIRES(mutex_);
   UseTime TakeExpected(Mirror& mirror, uint64_t offset) PENSTOCK_REQUIRES(mutex_);
-  bool RemoveOldest();
+  bool RemoveOldest(uint64_t for_bytes);
 
   const std::string path_;
   const posix::Fd folder_, lock_;  // their numbers stay if another folder takes this one's place

@@ -118,8 +118,42 @@ TEST(CheckpointStoreTest, ManyClosedShelvesAreNotRememberedForEver) {
   EXPECT_EQ(Taken(*store->Open(KeyOf(1, 4999)), 0), "x");
 }
 
+TEST(CheckpointStoreTest, NobodyWaitsUntilAllOfALargeShelfIsDropped) {
+  constexpr uint64_t kBlocks = 1000;
+  const auto store = StoreFor(kBlocks);
+  const ShelfKey large{.user = 1, .dataset = 1, .samples = 100'000'000};
+  {
+    const auto shelf = store->Open(large);
+    for (uint64_t block = 0; block < kBlocks; ++block)
+      shelf->Put(block * kBlockSamples, BytesOf("x"));
+  }
+  EXPECT_EQ(store->counts().bytes, store->max_bytes());
+
+  const auto other = store->Open({.user = 1, .dataset = 2, .samples = 100'000'000});
+  for (uint64_t block = 0; block < 2; ++block) other->Put(block * kBlockSamples, BytesOf("y"));
+  EXPECT_GE(store->counts().bytes, store->max_bytes() * 9 / 10);
+  for (uint64_t block = 0; block < kBlocks; ++block)
+    other->Put(block * kBlockSamples, BytesOf("y"));
+  EXPECT_EQ(store->counts().refused, 0u);
+  EXPECT_EQ(Taken(*other, 0) + Taken(*other, (kBlocks - 1) * kBlockSamples), "yy");
+}
+
+TEST(CheckpointStoreTest, WhatNobodyWritesIsNotNoted) {
+  const auto store = StoreFor(5);
+  const auto shelf = store->Open(KeyOf(1));
+  shelf->Put(1, BytesOf("x"));
+  EXPECT_FALSE(store->TakeChanged());
+  store->BeWritten(true);
+  shelf->Put(2, BytesOf("x"));
+  EXPECT_TRUE(store->TakeChanged());
+  shelf->Put(3, BytesOf("x"));
+  store->BeWritten(false);
+  EXPECT_FALSE(store->TakeChanged());
+}
+
 TEST(CheckpointStoreTest, ThreadsTakeAndPutAtOnce) {
   const auto store = StoreFor(5);
+  store->BeWritten(true);
   std::vector<std::thread> threads;
   for (uint32_t user = 0; user < 4; ++user) {
     threads.emplace_back([&store, user] {

@@ -114,7 +114,7 @@ TEST_F(RowFolderTest, PlacesOfForgottenRowsAreUsedAgain) {
   EXPECT_EQ(store_->counts().folder_bytes, 0u);
   PutFirst(4);
   ASSERT_TRUE(Settles(4));
-  EXPECT_EQ(fs::file_size(PathOfFile()), 3 * kRoomOfRow + kBytesOfRow);
+  EXPECT_LE(BytesOnDisk(), 5 * kRoomOfRow);
   for (uint64_t sample = 0; sample < 4; ++sample) EXPECT_TRUE(ComesBack(sample));
 }
 
@@ -135,6 +135,22 @@ TEST_F(RowFolderTest, ADroppedRowsRoomIsTheDisksBeforeAnotherIsWritten) {
   EXPECT_EQ(PathsOfFiles().size(), 1u);
   EXPECT_EQ(store_->counts().folder_bytes, 16 * kRoomOfRow);
   for (uint64_t sample = 0; sample < 16; ++sample) EXPECT_TRUE(ComesBack(sample)) << sample;
+}
+
+// Its rows are dropped a few at a time, and meanwhile new feeds' rows are not kept.
+TEST_F(RowFolderTest, ClosedFeedsHaveNotMoreThan256Files) {
+  fs::create_directory(folder_.At("kept"));
+  Begin({.folder = folder_.At("kept"), .folder_max = uint64_t{1} << 30});
+  for (uint64_t kind = 0; kind < 300; ++kind) {
+    shelf_ = store_->Open({.user = 1, .files = 1, .rows = kind});
+    PutFirst(1);
+    ASSERT_TRUE(Settles(1)) << kind;
+  }
+  shelf_ = store_->Open({.user = 1, .files = 1, .rows = 300});
+  PutFirst(1);
+  ASSERT_TRUE(Settles(1));
+  EXPECT_LE(PathsOfFiles().size(), 256u);
+  EXPECT_TRUE(ComesBack(0));
 }
 
 TEST_F(RowFolderTest, ARowThatIsOnItsWayIsNotPutAgainAndCanBeForgotten) {

@@ -66,6 +66,17 @@ TEST(RowStoreTest, NothingIsKeptWithoutRoomOrWithoutKnownFiles) {
   EXPECT_EQ(MakeStore(10)->Open(KeyFor(1, 1, 0)), nullptr);
 }
 
+TEST(RowStoreTest, ARowThatCanNeverFitTakesNobodysRoom) {
+  const auto store = MakeStore(3 * kRowBytes);
+  for (uint64_t sample = 0; sample < 3; ++sample) PutSample(*store->Open(KeyFor(1)), sample);
+  const auto shelf = store->Open(KeyFor(2));
+  EXPECT_FALSE(shelf->HasRoomFor(4 * kRowBytes));
+  std::vector<std::byte> row(4 * kRowBytes);
+  shelf->Put(0, {std::span(row)});
+  EXPECT_FALSE(shelf->Find(0));
+  EXPECT_EQ(CountKept(*store->Open(KeyFor(1)), 3), 3);
+}
+
 TEST(RowStoreTest, AFullStoreKeepsWhatItHas) {
   const auto store = MakeStore(3 * kRowBytes);
   const auto shelf = store->Open(KeyFor(1));

@@ -140,6 +140,23 @@ TEST_F(PoolTest, AnArenaWithoutSessionsIsGivenUpAfterAWhile) {
   EXPECT_EQ(pool.Used().segment_bytes, 0u);
 }
 
+TEST_F(PoolTest, MuchMemoryIsGivenUpInTurnsSoThatNobodyWaitsLong) {
+  constexpr uint64_t kLarge = Pool::kGivenUpAtOnce / 2;
+  Pool pool = MakePool(uint64_t{1} << 40, kLarge);
+  const uint64_t arena = pool.ArenaOf(1, {.slot_bytes = kLarge});
+  ASSERT_TRUE(pool.Reserve(arena, 5).ok());
+  ASSERT_EQ(pool.Used().segments, 1u);
+  for (uint64_t more = 6; more <= 9; ++more) ASSERT_TRUE(pool.Reserve(arena, 1).ok());
+  pool.Unreserve(arena, 9, start_);
+
+  const uint32_t before = pool.Used().segments;
+  pool.Tick(start_ + seconds(60), seconds(60));
+  EXPECT_LT(pool.Used().segments, before);
+  EXPECT_GT(pool.Used().segments, 0u);
+  for (int i = 0; i < 10; ++i) pool.Tick(start_ + seconds(60), seconds(60));
+  EXPECT_EQ(pool.Used().segments, 0u);
+}
+
 // Each segment, however small, costs the daemon two open files and a mapping.
 TEST_F(PoolTest, OneWhoOpensAndClosesSessionsOfEverySizeLeavesFewSegments) {
   Pool pool = MakePool(uint64_t{1} << 40, kSlot);

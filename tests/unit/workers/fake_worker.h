@@ -59,10 +59,12 @@ class FakeWorker {
   const pid_t pid;
   const posix::Fd ended;
   std::optional<posix::Exit> exit;  // how it ended
-  bool is_gone = false;             // the object that represents it was destroyed
-  absl::Status sent;                // the result of sending it a segment
-  std::vector<uint32_t> segments;   // sent to it
-  std::string words;                // written to standard error
+  bool is_killed = false;
+  bool is_gone = false;            // the object that represents it was destroyed
+  bool dies_slowly = false;        // killing it takes until End
+  absl::Status sent;               // the result of sending it a segment
+  std::vector<uint32_t> segments;  // sent to it
+  std::string words;               // written to standard error
 
  private:
   const posix::Fd done_;
@@ -87,7 +89,10 @@ class FakeProcess final : public WorkerProcess {
     std::erase(worker_->segments, segment);
     return worker_->sent;
   }
-  void Kill() override { worker_->End({.signalled = true, .code = SIGKILL}); }
+  void Kill() override {
+    worker_->is_killed = true;
+    if (!worker_->dies_slowly) worker_->End({.signalled = true, .code = SIGKILL});
+  }
   std::optional<posix::Exit> Reap() override { return worker_->exit; }
   int StartError() const override { return 0; }
   std::string LastWords() override { return worker_->words; }

@@ -94,6 +94,36 @@ TEST_F(SupervisorTest, AnotherUsersWorkerSleepsMeanwhileAndIsWokenWithoutAStart)
   EXPECT_THAT(supervisor_->WhoIsServed(), SizeIs(2));
 }
 
+TEST_F(SupervisorTest, NobodyWaitsUntilAnUnusedWorkerHasGivenItsMemoryBack) {
+  Start(1);
+  Submit(1, kAnn);
+  Decode(0);
+  fakes_[0].dies_slowly = true;
+  Tick(seconds(31));
+
+  EXPECT_TRUE(fakes_[0].is_killed);
+  EXPECT_FALSE(fakes_[0].is_gone);
+  Submit(2, kAnn);
+  Decode(1);  // by another one, meanwhile
+  fakes_[0].End({.signalled = true, .code = SIGKILL});
+  Collect();
+  EXPECT_TRUE(fakes_[0].is_gone);
+}
+
+// Nor are more of them waited for than there are worker slots and sleepers.
+TEST_F(SupervisorTest, FewWorkersDieAtOnce) {
+  Start(1);
+  for (size_t i = 0; i < 4; ++i) {
+    Submit(i, kAnn);
+    Decode(i);
+    fakes_[i].dies_slowly = true;
+    Tick(seconds(31));
+  }
+
+  EXPECT_TRUE(fakes_[0].is_gone && fakes_[1].is_gone);
+  EXPECT_FALSE(fakes_[2].is_gone || fakes_[3].is_gone);
+}
+
 TEST_F(SupervisorTest, AWorkerThatNobodyWokeIsEnded) {
   Start(1);
   Submit(1, kAnn);
