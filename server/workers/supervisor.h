@@ -11,9 +11,9 @@
 // set aside: it finishes its items beside the slots, as one of those `count`. It counts as one of
 // its user's slots, and its time is charged, so its user gains nothing by it. A user's slots and
 // workers set aside are never more than `count`.
-// The worker of a user without rows is eventually ended. Nobody waits while it gives its memory back,
-// unless more than twice `count` do so. The caller decides which user is next: it
-// asks HeadroomFor, and frees worker slots with GiveWay.
+// The worker of a user without rows is eventually ended. Nobody waits while it gives its memory
+// back, unless more than twice `count` do so. The caller decides which user is next: it asks
+// HeadroomFor, and frees worker slots with GiveWay.
 //
 // **Ownership**: owned by the feed's engine.
 // **Thread safety**: only the runner's thread may call it; the queues' reader threads are internal.
