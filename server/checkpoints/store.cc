@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/base/check.h"
 
@@ -53,8 +54,8 @@ std::shared_ptr<CheckpointShelf> CheckpointStore::Open(const ShelfKey& key) {
   if (entries_.size() >= kMostEntries) DropOfClosed();
   const auto [at, is_new] = entries_.try_emplace(key);
   ShelfEntry& entry = at->second;
-  if (is_new) {
-    entry.place = {key, room};
+  if (is_new) entry.place = {key, room};
+  if (is_new || std::exchange(entry.was_dropped_from, false)) {
     news_.push_back(entry.place);
     if (news_.size() > kMostEntries) news_.pop_front();
     opened_.NotifyAll();
@@ -132,6 +133,7 @@ bool CheckpointStore::DropOfClosed() {
   if (oldest == entries_.end()) return false;
   ShelfEntry& entry = oldest->second;
   for (int i = 0; i < kMostDropped && !entry.blocks.empty(); ++i) DropBlock(entry);
+  entry.was_dropped_from = true;
   if (entry.blocks.empty()) entries_.erase(oldest);
   return true;
 }

@@ -48,8 +48,9 @@ struct ShelfEntry {
   ShelfPlace place;
   // By number. Ordered, so that the first one is found, and room for another made, in no time.
   absl::btree_map<uint64_t, KeptBlock> blocks;
-  uint64_t shelves = 0;  // that exist
-  uint64_t closed = 0;   // when the last one went, counted in closings
+  bool was_dropped_from = false;  // while it was closed
+  uint64_t shelves = 0;           // that exist
+  uint64_t closed = 0;            // when the last one went, counted in closings
 };
 
 class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
@@ -73,7 +74,8 @@ class CheckpointStore : public std::enable_shared_from_this<CheckpointStore> {
   // ---- For CheckpointFiles ----
   // Whether somebody takes the blocks that change; at first nobody does, so none are noted.
   void BeWritten(bool is_written);
-  // Waits for a shelf to be opened that had nothing; nullopt after `patience`, or after EndWaiting.
+  // Waits for a shelf to be opened that has nothing, or not all that it had; nullopt after
+  // `patience`, or after EndWaiting.
   std::optional<ShelfPlace> AwaitOpened(base::Duration patience);
   void EndWaiting();
   bool is_ended() const;

@@ -138,6 +138,27 @@ TEST(CheckpointStoreTest, NobodyWaitsUntilAllOfALargeShelfIsDropped) {
   EXPECT_EQ(Taken(*other, 0) + Taken(*other, (kBlocks - 1) * kBlockSamples), "yy");
 }
 
+// Its file has all of them.
+TEST(CheckpointStoreTest, AShelfThatLostSomeOfItsBlocksIsReadAgain) {
+  constexpr base::Duration kAtOnce{};
+  const auto store = StoreFor(100);
+  const ShelfKey large{.user = 1, .dataset = 1, .samples = 100'000'000};
+  for (uint64_t block = 0; block < 100; ++block)
+    store->Open(large)->Put(block * kBlockSamples, BytesOf("x"));
+  while (store->AwaitOpened(kAtOnce)) {
+  }
+  store->Open(KeyOf(2))->Put(0, BytesOf("y"));
+  ASSERT_TRUE(store->AwaitOpened(kAtOnce));
+
+  const auto again = store->Open(large);
+  EXPECT_EQ(Taken(*again, 99 * kBlockSamples), "x");
+  const auto opened = store->AwaitOpened(kAtOnce);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->key, large);
+  store->Open(large);
+  EXPECT_FALSE(store->AwaitOpened(kAtOnce));
+}
+
 TEST(CheckpointStoreTest, WhatNobodyWritesIsNotNoted) {
   const auto store = StoreFor(5);
   const auto shelf = store->Open(KeyOf(1));
