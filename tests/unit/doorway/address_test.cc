@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +14,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/posix/process.h"
 #include "common/posix/socket.h"
 #include "common/shm/doorway_wire.h"
 #include "tests/support/message_of.h"
@@ -119,6 +122,25 @@ TEST_F(AddressTest, ASecondDaemonIsRefusedAndToldTheFirstOnesPid) {
 
   EXPECT_EQ(WaitForExit(other), 0);
   EXPECT_TRUE(posix::Connect(path_, posix::SocketKind::kStream).ok());
+}
+
+// As if a thread of it waited for a disk that hangs.
+TEST_F(AddressTest, ADaemonOfWhichAThreadIsLeftIsToldFromOneThatServes) {
+  const pid_t daemon = Fork([this]() -> int {
+    const auto claim = ClaimAddress(path_, "");
+    std::thread([] { ::sleep(60); }).detach();
+    ::syscall(SYS_exit, claim.ok() ? 0 : 1);  // the first thread alone
+    return 1;
+  });
+  for (int i = 0; i < 1000 && posix::StateOf(daemon) != 'Z'; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+
+  const auto claim = ClaimAddress(path_, "");
+  EXPECT_TRUE(absl::IsAlreadyExists(claim.status()));
+  EXPECT_THAT(MessageOf(claim.status()),
+              HasSubstr(absl::StrCat("(pid ", daemon, ") has not ended quite")));
+  ::kill(daemon, SIGKILL);
+  EXPECT_EQ(WaitForExit(daemon), -SIGKILL);
 }
 
 TEST_F(AddressTest, ADeadDaemonsSocketIsReplaced) {
