@@ -157,6 +157,7 @@ bool CheckpointStore::DropOfAnother(const ShelfEntry& entry, uint64_t bytes) {
   for (auto& [key, other] : entries_) {
     if (key.user != most->first || other.blocks.empty()) continue;
     DropBlock(other);
+    other.was_dropped_from = true;
     return true;
   }
   return false;

@@ -48,7 +48,7 @@ struct ShelfEntry {
   ShelfPlace place;
   // By number. Ordered, so that the first one is found, and room for another made, in no time.
   absl::btree_map<uint64_t, KeptBlock> blocks;
-  bool was_dropped_from = false;  // while it was closed
+  bool was_dropped_from = false;  // so its file has more
   uint64_t shelves = 0;           // that exist
   uint64_t closed = 0;            // when the last one went, counted in closings
 };

@@ -55,12 +55,13 @@ void KeptRowStore::Leave(RowEntry& entry) {
 }
 
 void KeptRowStore::EraseIfEmpty(RowEntry& entry) {
-  if (entry.users > 0 || entry.bytes != std::array<uint64_t, kMedia>{}) return;
-  if (entry.file != nullptr) {
+  if (entry.users > 0) return;
+  if (entry.file != nullptr && entry.BytesIn(Medium::kFolder) == 0) {
     --files_;
-    writer_->LetGo(std::move(entry.file));
+    std::shared_ptr<RowFile> file = std::move(entry.file);
+    writer_->LetGo({}, std::move(file));
   }
-  entries_.erase(RowShelfKey(entry.key));
+  if (entry.bytes == std::array<uint64_t, kMedia>{}) entries_.erase(RowShelfKey(entry.key));
 }
 
 uint64_t KeptRowStore::RoomOf(Medium medium, uint64_t bytes) {
@@ -175,7 +176,7 @@ void KeptRowStore::Drop(RowEntry& entry, Medium medium, uint64_t sample) {
   const uint64_t bytes = RoomOf(medium, row->second->bytes());
   entry.BytesIn(medium) -= bytes;
   held_[static_cast<size_t>(medium)] -= bytes;
-  if (medium == Medium::kFolder) writer_->LetGo(std::move(row->second));
+  if (medium == Medium::kFolder) writer_->LetGo(std::move(row->second), entry.file);
   entry.In(medium).erase(row);
 }
 

@@ -17,6 +17,8 @@ RowWriter::~RowWriter() {
   }
   changed_.NotifyAll();
   thread_.join();
+  const base::MutexLock lock(mutex_);
+  for (const WriterTask& task : waiting_) task.file->GiveUp();
 }
 
 bool RowWriter::HasRoomFor(uint64_t bytes) const {
@@ -29,8 +31,8 @@ void RowWriter::Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<Row
   Add({.row = std::move(row), .file = std::move(file), .written = std::move(written), .gone = {}});
 }
 
-void RowWriter::LetGo(std::shared_ptr<const void> what) {
-  Add({.row = {}, .file = {}, .written = {}, .gone = std::move(what)});
+void RowWriter::LetGo(std::shared_ptr<const KeptRow> row, std::shared_ptr<RowFile> file) {
+  Add({.row = {}, .file = std::move(file), .written = {}, .gone = std::move(row)});
 }
 
 void RowWriter::Add(WriterTask task) {

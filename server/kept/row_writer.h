@@ -37,15 +37,16 @@ class RowWriter {
   // thread. Rows that wait at the end are dropped, without a call.
   using Written = std::function<void(std::shared_ptr<const KeptRow>)>;
   void Submit(std::shared_ptr<const MemoryRow> row, std::shared_ptr<RowFile> file, Written written);
-  // Lets go of a row or a file on the thread, before rows that are submitted later are written.
-  void LetGo(std::shared_ptr<const void> what);
+  // Lets go of a row (or null) and its file on the thread, before rows that are submitted later are
+  // written.
+  void LetGo(std::shared_ptr<const KeptRow> row, std::shared_ptr<RowFile> file);
 
  private:
   struct WriterTask {
     std::shared_ptr<const MemoryRow> row;  // null: there is only something to let go of
     std::shared_ptr<RowFile> file;
     Written written;
-    std::shared_ptr<const void> gone;
+    std::shared_ptr<const KeptRow> gone;
   };
   void Add(WriterTask task);
   void Work();

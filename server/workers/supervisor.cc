@@ -286,7 +286,7 @@ void Supervisor::Dismiss(std::unique_ptr<UserWorker> worker) {
   if (worker->was_given_items())
     if (const auto used = posix::CpuTimeOf(worker->pid()))
       dismissed_.push_back({{.pid = worker->pid(), .user = worker->user()}, *used});
-  worker->Kill();
+  worker->BeginEnd();
   dying_.push_back(std::move(worker));
   ReapDying();
 }

@@ -100,7 +100,12 @@ class UserWorker {
   }
   void HandBack(const source::Dataset& dataset) { queue_->HandBack(dataset); }
 
-  // Whether there is no process, or it has ended after Kill; never waits.
+  // Kills the process; what it says until it is dead wakes nobody.
+  void BeginEnd() {
+    Kill();
+    if (process_) process_->done = {};
+  }
+  // Whether there is no process, or it has ended after BeginEnd; never waits.
   bool HasEnded() { return !process_ || process_->process->Reap().has_value(); }
   // Ends the process, and waits for its end. Returns the queue if a read in it is blocked.
   std::unique_ptr<WorkerQueue> Dismiss(std::vector<Outcome>& outcomes);

@@ -10,7 +10,7 @@ from ._gpu_decoding.asked import Decoding, check_ranks
 from ._gpu_decoding.choosing import choose
 from ._gpu_decoding.share import GpuShare
 from ._patience import Opening, while_gone
-from ._place import Mark, Place, batches, change, moved, state_of, with_other_pixels
+from ._place import Place, batches, begin_taking, change, moved, state_of, with_other_pixels
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn
@@ -52,7 +52,7 @@ class LoaderBase:
         self._live = lambda: None  # weak reference to the live iterator; not named as torch's, which frameworks reset
 
     def _move(self, **changes):
-        change(self, changes)
+        change(self, lambda place: place._replace(**changes))
 
     @property
     def _goal(self):
@@ -279,23 +279,7 @@ class LoaderBase:
         return self._place.at
 
     def _begin_taking(self, marks):
-        at = self._at
-        mark = Mark(at.epoch, at.consumed, self._begun)
-        marks.append(mark)
-        self._move(taking=mark)
-
-    def _end_taking(self, mark):
-        if self._place.taking is mark:
-            self._move(taking=None)
-
-    def _take_back(self, mark):
-        """The loop goes on at the mark, in a session that begins there. False if the loader has not taken a batch, or was moved."""
-        at = self._at
-        if self._place.taking is not mark or (at.epoch, at.consumed) == (mark.epoch, mark.consumed):
-            return False
-        self._move(goal=moved(at, mark.epoch, mark.consumed))
-        self._begun = mark.begun
-        return True
+        begin_taking(self, marks)
 
     def _taken(self):
         """What the taker returns; while the daemon is gone, retries for `reconnect` seconds."""
@@ -325,7 +309,7 @@ class LoaderBase:
         self._end_session()
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
-        share, at = gpu_share or self._gpu_share, self._at
+        share, goal, at = gpu_share or self._gpu_share, self._goal, self._at
         resumes = bool(at.fingerprint) or gpu_share is not None
         at = at if gpu_share is None else with_other_pixels(at)
         session = share.opened(lambda value: self._connected().open(self._options(value, at)), resumes)
@@ -333,8 +317,11 @@ class LoaderBase:
         self._keying = (self._order is not None or self._stored.kind == "mixture", self._rank_of_order)
         self._effects = _feed.effects_of(self._settings, session, self._keying, len(self._stored.classes))
         self._take = self._taker(session)
-        self._move(goal=None, session=session, gpu_share=share)
         self._served = True
+        change(self, lambda place: place if place.goal is not goal else Place(None, session, share, place.taking))
+        if self._session is not session:  # a signal handler has moved the loader meanwhile
+            session.close()
+            self._open(gpu_share)
 
     def _options(self, gpu_share, at):
         return _feed.options_of(self._settings, at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)
@@ -347,7 +334,7 @@ class LoaderBase:
         self._end_epoch()
         session = self._session
         if session is not None:
-            self._move(goal=self._at, session=None)
+            change(self, lambda place: place._replace(goal=place.at, session=None))
             self._take = None
             try:
                 session.close()

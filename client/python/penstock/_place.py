@@ -36,14 +36,43 @@ class Place(NamedTuple):
         return {"version": _VERSION, **{field: getattr(at, field) for field in _FIELDS}, **self.gpu_share.in_state()}
 
 
-def change(loader, changes):
-    """A signal handler may change the loader's place, too, while this makes the new one: then it is made again."""
+def change(loader, changed):
+    """Makes the loader's place the one that `changed` makes of it. A signal handler may change it, too, meanwhile: then it is
+    made again."""
     while True:
         place = loader._place
-        changed = place._replace(**changes)
-        if loader._place is place:  # between this line and the next CPython looks for no signal
-            loader._place = changed
+        after = changed(place)
+        if loader._place is place:  # between this line and the next CPython 3.10 and later look for no signal
+            loader._place = after
             return
+
+
+def begin_taking(loader, marks):
+    """Puts where the loader stands into the list `marks`. States stay there until end_taking."""
+    def begun(place):
+        marks[:] = [Mark(place.at.epoch, place.at.consumed, loader._begun)]
+        return place._replace(taking=marks[0])
+    change(loader, begun)
+
+
+def end_taking(loader, marks):
+    """Adds the loader's place to the marks, by which take_back sees that nobody has moved it since."""
+    def ended(place):
+        marks[1:] = [place._replace(taking=None)] if place.taking is marks[0] else []
+        return marks[-1] if len(marks) > 1 else place
+    change(loader, ended)
+
+
+def take_back(loader, marks):
+    """The loop goes on at the mark, in a session that begins there. False if the loader has not taken a batch, or was moved."""
+    mark, place = marks[0], loader._place
+    at = place.at
+    is_there = place.taking is mark or any(place is after for after in marks[1:])
+    if not is_there or (at.epoch, at.consumed) == (mark.epoch, mark.consumed):
+        return False
+    loader._move(goal=moved(at, mark.epoch, mark.consumed))
+    loader._begun = mark.begun
+    return True
 
 
 def state_of(state_dict):

@@ -4,6 +4,7 @@ import os
 import threading
 import weakref
 
+from ._place import end_taking, take_back
 from .errors import Error, FailedPrecondition
 
 
@@ -68,21 +69,21 @@ class EpochIterator:
             is_given = True
             batch = loader._give(batch)
             if marks:
-                loader._end_taking(marks[0])  # from here to the loop CPython looks for no signal
+                end_taking(loader, marks)  # from here to the loop CPython 3.11 and later look for no signal
             return batch
         except BaseException as error:
             # The epoch's end, and a batch that the loop's collate_fn refuses, are behind it. After all else, such as
             # KeyboardInterrupt, the batch is its next one.
             is_past = isinstance(error, Exception if is_given else StopIteration)
-            for mark in marks:
-                if not is_past and loader._take_back(mark):
+            if marks:
+                if not is_past and take_back(loader, marks):
                     self._done = False
-                loader._end_taking(mark)
+                end_taking(loader, marks)
             raise
 
     @in_turn
     def take(self, marks=None):
-        """The next batch, before the loader's `_give`. `marks`: if the loader can take it back, gets one for _take_back."""
+        """The next batch, before the loader's `_give`. `marks`: if the loader can take it back, gets one for take_back."""
         if self._done:
             if self._ended is None:
                 self._loader._end_epoch()
@@ -93,7 +94,7 @@ class EpochIterator:
             self._loader._begin_taking(marks)
         try:
             taken = self._loader._next()
-        except Exception as error:
+        except (Error, AttributeError, TypeError) as error:
             if self._ended is not None:  # a signal handler closed the loader meanwhile
                 raise self._not_live() from error
             raise

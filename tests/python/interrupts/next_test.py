@@ -172,6 +172,42 @@ class NextTest(LoaderFixture):
         self.assertEqual(states, [0])
         self.assertEqual(ids(iterator), list(range(100)))
 
+    def test_an_interrupt_as_late_as_any_loses_nothing(self):
+        """As CPython 3.10 and older may raise it: after all is done, and before the batch is returned."""
+        loader = self.loader(batch_size=32, shuffle=True)
+        iterator = iter(loader)
+        given, whole, errors = [next(iterator)], penstock._turn.end_taking, [KeyboardInterrupt]
+
+        def ended(*arguments):
+            whole(*arguments)
+            if errors:
+                raise errors.pop()
+
+        with mock.patch.object(penstock._turn, "end_taking", ended):
+            self.assertRaises(KeyboardInterrupt, next, iterator)
+        self.assertEqual(loader.state_dict()["consumed"], 32)
+        given.extend(iterator)
+        self.assertEqual(sorted(ids(given)), list(range(100)))
+
+    def test_a_state_that_a_handler_loads_while_a_session_opens_is_where_it_goes_on(self):
+        loader = self.loader(batch_size=32, shuffle=True)
+        whole = list(loader)
+        loader.set_epoch(0)
+        iterator = iter(loader)
+        next(iterator)
+        state, options, states = loader.state_dict(), loader._options, []
+
+        def moved(*arguments):
+            if not states:
+                states.append(state)
+                loader.load_state_dict(state)
+            return options(*arguments)
+
+        loader.set_epoch(0)
+        with mock.patch.object(loader, "_options", moved):
+            given = list(loader)
+        self.assertEqual(ids(given), ids(whole[1:]))
+
     def test_a_signal_ends_the_wait_for_a_daemons_answer(self):
         before = signal.signal(signal.SIGALRM, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGALRM, before)

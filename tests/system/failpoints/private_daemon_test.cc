@@ -1,5 +1,6 @@
 // Private daemons are killed at each step of their start. Their client hears of it; the next
 // client starts another one, which serves.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -9,9 +10,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
+#include "common/posix/fd.h"
 #include "tests/support/files/temp_folder.h"
 #include "tests/support/programs/daemon_process.h"
 #include "tests/support/programs/trainer.h"
@@ -33,15 +34,17 @@ class PrivateDaemonFailpointsTest : public ::testing::TestWithParam<const char*>
   }
   ~PrivateDaemonFailpointsTest() override {
     unsetenv("PENSTOCK_FAILPOINTS");
-    kill(Daemon(), SIGTERM);
+    if (const pid_t daemon = Daemon(); daemon > 0) kill(daemon, SIGTERM);
     EXPECT_TRUE(EndsSoon()) << "processes of killed daemons are left";
   }
 
-  // As its lock says; 0 without one.
+  // Who holds its lock; 0: nobody.
   pid_t Daemon() const {
-    pid_t pid = 0;
-    std::ifstream(runtime_.At("penstock/penstock.sock.lock")) >> pid;
-    return pid;
+    const posix::Fd lock(
+        ::open(runtime_.At("penstock/penstock.sock.lock").c_str(), O_RDWR | O_CLOEXEC));
+    struct flock whole {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+    const bool is_held = ::fcntl(lock.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    return is_held ? whole.l_pid : 0;
   }
   bool EndsSoon() const {
     const auto until = steady_clock::now() + std::chrono::seconds(10);
