@@ -10,7 +10,7 @@ from ._gpu_decoding.asked import Decoding, check_ranks
 from ._gpu_decoding.choosing import choose
 from ._gpu_decoding.share import GpuShare
 from ._patience import Opening, while_gone
-from ._place import Place, batches, begin_taking, change, moved, state_of, with_other_pixels
+from ._place import Place, batches, begin_taking, change, state_of, with_other_pixels
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn

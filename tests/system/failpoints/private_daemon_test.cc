@@ -42,7 +42,9 @@ class PrivateDaemonFailpointsTest : public ::testing::TestWithParam<const char*>
   pid_t Daemon() const {
     const posix::Fd lock(
         ::open(runtime_.At("penstock/penstock.sock.lock").c_str(), O_RDWR | O_CLOEXEC));
-    struct flock whole {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0};
+    struct flock whole {
+      .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0, .l_pid = 0
+    };
     const bool is_held = ::fcntl(lock.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
     return is_held ? whole.l_pid : 0;
   }
