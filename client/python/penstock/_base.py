@@ -306,6 +306,8 @@ class LoaderBase:
         return self._client
 
     def _open(self, gpu_share=None):
+        if self._goal is not None:
+            gpu_share = None  # else a signal handler has moved the loader from the session that the share was chosen in
         self._end_session()
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
@@ -319,9 +321,9 @@ class LoaderBase:
         self._take = self._taker(session)
         self._served = True
         change(self, lambda place: place if place.goal is not goal else Place(None, session, share, place.taking))
-        if self._session is not session:  # a signal handler has moved the loader meanwhile
+        if self._session is not session:  # a signal handler has moved the loader meanwhile; its state says which share
             session.close()
-            self._open(gpu_share)
+            self._open()
 
     def _options(self, gpu_share, at):
         return _feed.options_of(self._settings, at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)

@@ -3,6 +3,7 @@ import contextlib
 import functools
 
 from .. import _penstock as native
+from .._place import change
 from ..errors import Error, Unavailable
 from .share import PROBED, rate_of
 
@@ -13,14 +14,19 @@ def choose(loader):
     before = loader._gpu_share
     after = before.after_choice(loader._settings.batch_size, functools.partial(rate_of_engines, loader))
     if after.value == before.value:
-        loader._move(gpu_share=after)
+        _put(loader, before, after)
         return
     try:
         loader._opening(functools.partial(loader._begin, after))
     except Unavailable:  # the loader has waited for the daemon, and gives up
         raise
     except (Error, RuntimeError, MemoryError) as error:
-        loader._move(gpu_share=before.kept(str(error)))
+        _put(loader, before, before.kept(str(error)))
+
+
+def _put(loader, before, after):
+    """Unless a signal handler has loaded a state meanwhile, which has a share of its own."""
+    change(loader, lambda place: place._replace(gpu_share=after) if place.gpu_share is before else place)
 
 
 def rate_of_engines(loader):
