@@ -9,20 +9,13 @@
 #include <utility>
 
 #include "common/base/crc32c.h"
+#include "common/posix/memory.h"
 
 namespace penstock::kept {
 namespace {
 
 constexpr uint64_t kBlock = 4096;  // of ext4, XFS and tmpfs, unless they were made otherwise
 constexpr off_t kGrowth = off_t{1} << 30;
-
-// Gives the blocks back to the disk.
-absl::Status Punch(const posix::Fd& file, off_t offset, uint64_t bytes) {
-  if (::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
-                  static_cast<off_t>(bytes)) == 0)
-    return absl::OkStatus();
-  return base::ErrnoStatus(errno, "giving room back to the disk");
-}
 
 }  // namespace
 
@@ -71,7 +64,8 @@ absl::StatusOr<posix::Fd> RowFile::Make(const std::string& folder) {
   posix::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!file.valid())
     return base::ErrnoStatus(errno, absl::StrCat("a file without a name in '", folder, "'"));
-  PENSTOCK_RETURN_IF_ERROR(Punch(file, 0, kBlock));  // or the limit could not be kept
+  PENSTOCK_RETURN_IF_ERROR(
+      posix::GiveBackPages(file, 0, kBlock));  // or the limit could not be kept
   return file;
 }
 
@@ -126,7 +120,8 @@ off_t RowFile::OffsetOf(uint64_t place) const {
 void RowFile::FreePlace(uint64_t place) {
   if (is_given_up_) return;
   // A place that the disk does not take back is used again before others.
-  (void)Punch(file_, OffsetOf(place), RoomOf(row_bytes_));
+  const uint64_t room = RoomOf(row_bytes_);
+  posix::GiveBackPages(file_, place * room, room).IgnoreError();
   const base::MutexLock lock(mutex_);
   free_.push_back(place);
 }

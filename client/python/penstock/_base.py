@@ -307,7 +307,7 @@ class LoaderBase:
 
     def _open(self, gpu_share=None):
         if self._goal is not None:
-            gpu_share = None  # else a signal handler has moved the loader from the session that the share was chosen in
+            gpu_share = None  # it was chosen in a session that is not the loader's any more
         self._end_session()
         self._settings = _opening.fitted(self._settings, self._stored)
         _opening.check(self._settings, self._stored, self._sampling)
@@ -321,7 +321,7 @@ class LoaderBase:
         self._take = self._taker(session)
         self._served = True
         change(self, lambda place: place if place.goal is not goal else Place(None, session, share, place.taking))
-        if self._session is not session:  # a signal handler has moved the loader meanwhile; its state says which share
+        if self._session is not session:  # a signal handler has moved the loader meanwhile
             session.close()
             self._open()
 

@@ -48,9 +48,10 @@ def change(loader, changed):
 
 
 def begin_taking(loader, marks):
-    """Puts where the loader stands into the list `marks`. States stay there until end_taking."""
+    """Puts the loader's position into the list `marks`. Until end_taking, states are of that position."""
     def begun(place):
-        marks[:] = [Mark(place.at.epoch, place.at.consumed, loader._begun)]
+        at = place.at
+        marks[:] = [Mark(at.epoch, at.consumed, loader._begun)]
         return place._replace(taking=marks[0])
     change(loader, begun)
 

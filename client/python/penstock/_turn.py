@@ -72,8 +72,8 @@ class EpochIterator:
                 end_taking(loader, marks)  # from here to the loop CPython 3.11 and later look for no signal
             return batch
         except BaseException as error:
-            # The epoch's end, and a batch that the loop's collate_fn refuses, are behind it. After all else, such as
-            # KeyboardInterrupt, the batch is its next one.
+            # After the epoch's end, or a batch that its collate_fn refuses, the loop goes on with what comes next. After all
+            # else, such as KeyboardInterrupt, it gets this batch again.
             is_past = isinstance(error, Exception if is_given else StopIteration)
             if marks:
                 if not is_past and take_back(loader, marks):
