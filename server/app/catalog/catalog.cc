@@ -52,15 +52,19 @@ rpc::IndexProgress DoneOf(const DatasetLoader::Loaded& loaded) {
 Catalog::Catalog(const Options& options)
     : any_path_(options.any_path),
       access_(std::make_shared<source::StateAccess>()),
+      closer_(std::make_shared<source::DatasetCloser>()),
       open_(options.max_datasets),
       opening_(ToOpeningOptions(options, access_)),
-      loader_(opening_, options.in_slots, options.kept_rows, open_),
+      loader_(opening_, options.in_slots, options.kept_rows, open_, *closer_),
       callers_(options.asked_again_within),
       desks_(options.desks) {
   SetOffer(options.offer);
 }
 
-Catalog::~Catalog() { Stop(); }
+Catalog::~Catalog() {
+  Stop();
+  closer_->Stop();
+}
 
 void Catalog::SetOffer(Offer offer) {
   open_.SetConfigured(offer.datasets.size());

@@ -124,6 +124,7 @@ class Catalog {
   // Shared with calls in progress.
   std::shared_ptr<const OfferedDatasets> offered_ PENSTOCK_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_ = false;
+  const std::shared_ptr<source::DatasetCloser> closer_;  // never shared for longer than a closing
   OpenDatasets open_;
   const OpeningOptions opening_;
   const DatasetLoader loader_;

@@ -90,6 +90,7 @@ absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(
   open_.Name(dataset, identity.key);
   const State known = open_.FindUnchanged(dataset, identity);
   if (known != nullptr && IsSafeToShare(*known, opened)) return known;
+  PENSTOCK_RETURN_IF_ERROR(closer_.MayOpen());
   PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity));
   return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);
 }
@@ -117,8 +118,8 @@ DatasetLoader::State DatasetLoader::NewState(const NamedDataset& dataset, Opened
   const std::vector<source::BadSample> bad_samples = loaded.quarantine.Entries();
   const feed::FaultPolicy policy(opened.dataset->samples(), faults);
   auto state = std::make_shared<feed::DatasetState>(
-      feed::DatasetState{dataset.name, std::move(opened.dataset), std::move(loaded.quarantine),
-                         policy, std::move(opened.mixture), files});
+      feed::DatasetState{dataset.name, closer_.Share(std::move(opened.dataset)),
+                         std::move(loaded.quarantine), policy, std::move(opened.mixture), files});
   for (const source::BadSample& bad : bad_samples) {
     if (source::IsDecodedByWorkers(bad.fault)) continue;  // not bad for anybody but a GPU
     if (bad.users.empty()) state->policy.OnRefused(bad.sample);

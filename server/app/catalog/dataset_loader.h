@@ -16,6 +16,7 @@
 #include "server/app/catalog/open_datasets.h"
 #include "server/app/config/range_text.h"
 #include "server/kept/row_store.h"
+#include "server/source/core/dataset_closer.h"
 
 namespace penstock::app {
 
@@ -30,13 +31,15 @@ class DatasetLoader {
   using Seen = std::function<bool(uint64_t)>;
 
   // `kept_rows`: of files that opening could not check, they are checked; null: there are none.
-  // **Requires**: `open` outlives the loader.
+  // **Requires**: `open` and `closer` outlive the loader.
   DatasetLoader(OpeningOptions options, SamplesInSlots in_slots,
-                std::shared_ptr<kept::KeptRowStore> kept_rows, OpenDatasets& open)
+                std::shared_ptr<kept::KeptRowStore> kept_rows, OpenDatasets& open,
+                source::DatasetCloser& closer)
       : options_(std::move(options)),
         in_slots_(std::move(in_slots)),
         kept_rows_(std::move(kept_rows)),
-        open_(open) {}
+        open_(open),
+        closer_(closer) {}
 
   struct Loaded {
     State state;
@@ -69,6 +72,7 @@ class DatasetLoader {
   const SamplesInSlots in_slots_;
   const std::shared_ptr<kept::KeptRowStore> kept_rows_;  // shared with the daemon
   OpenDatasets& open_;
+  source::DatasetCloser& closer_;  // of what it opens
 };
 
 // The samples of an open dataset that the name stands for: all, or the configured range.

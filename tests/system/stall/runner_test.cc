@@ -72,6 +72,15 @@ class RunnerTest : public ::testing::Test {
     folder_.Write("tokens.bin", std::string(4096, 'x'));
   }
 
+  void ReplaceData() const {
+    for (const char* name : {"x.tar", "x.tfrecord", "x.npy", "tokens.bin"}) {
+      fs::copy_file(folder_.At(name), folder_.At("new"));
+      fs::rename(folder_.At("new"), folder_.At(name));
+    }
+    const fs::path images = folder_.At("images");
+    fs::remove(fs::directory_iterator(images)->path() / "damaged.jpg");
+  }
+
   void Start() {
     port_ = FreePort();
     const auto path = [this](const std::string& name) { return folder_.At(name); };
@@ -147,6 +156,20 @@ TEST_F(RunnerTest, TouchesNoFileForBadSamplesNorForWhoClearsThem) {
   EXPECT_EQ(daemon_->Ctl({"quarantine", "clear", "folder"}).exit_code, 0);
 
   ExpectNoFinding("bad samples");
+}
+
+// The last close of a file on a FUSE server waits for that server.
+TEST_F(RunnerTest, ClosesNoFileOfADatasetThatWasReplacedWhileItWasInUse) {
+  for (const char* kind : {"tar", "tfrecord", "npy", "tokens", "folder"}) {
+    Client client = Client::Connect({.address = daemon_->address()}).OrDie();
+    std::optional<Session> session = client.Open(OptionsOf(kind)).OrDie();
+    EXPECT_TRUE(session->Next(std::chrono::seconds(10)).ok()) << kind;
+    ReplaceData();
+    TakeAnEpoch(kind);
+    session.reset();
+    EXPECT_TRUE(daemon_->Eventually([&] { return daemon_->Sessions().sessions().empty(); }));
+    ExpectNoFinding(kind);
+  }
 }
 
 TEST_F(RunnerTest, TouchesNoFileWhenWorkersDieTrainersAreGoneAndItEnds) {

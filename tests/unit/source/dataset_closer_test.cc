@@ -1,0 +1,101 @@
+// Tests who closes a dataset, and that its last owner does not wait.
+#include "server/source/core/dataset_closer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "tests/support/fakes/fake_dataset.h"
+
+namespace penstock::source {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Calls `closing` when it is closed.
+std::unique_ptr<const Dataset> DatasetThat(std::function<void()> closing) {
+  const std::shared_ptr<void> last(nullptr, [closing = std::move(closing)](void*) { closing(); });
+  return std::make_unique<testing::FakeDataset>(
+      1, [last](uint64_t) { return testing::FakeDataset::Bytes(); });
+}
+
+class DatasetCloserTest : public ::testing::Test {
+ protected:
+  const std::shared_ptr<DatasetCloser> closer_ = std::make_shared<DatasetCloser>();
+  std::promise<void> answer_;
+  const std::shared_future<void> answered_ = answer_.get_future().share();
+};
+
+TEST_F(DatasetCloserTest, ItsLastOwnerDoesNotWaitForStorageThatDoesNotAnswer) {
+  std::promise<std::thread::id> closed;
+  auto dataset = closer_->Share(DatasetThat([this, &closed] {
+    answered_.wait();
+    closed.set_value(std::this_thread::get_id());
+  }));
+  auto another = dataset;
+  dataset.reset();
+  EXPECT_EQ(another->samples(), 1u);
+
+  another.reset();
+
+  answer_.set_value();
+  EXPECT_NE(closed.get_future().get(), std::this_thread::get_id());
+}
+
+TEST_F(DatasetCloserTest, NoneIsOpenedWhileTooManyAreBeingClosed) {
+  for (size_t i = 0; i < DatasetCloser::kMost; ++i) {
+    EXPECT_TRUE(closer_->MayOpen().ok()) << i;
+    closer_->Share(DatasetThat([this] { answered_.wait(); })).reset();
+  }
+  EXPECT_EQ(closer_->MayOpen().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(closer_->MayOpen().message(), HasSubstr("64 datasets are being closed"));
+
+  answer_.set_value();
+  while (!closer_->MayOpen().ok()) std::this_thread::yield();
+}
+
+TEST_F(DatasetCloserTest, StopWaitsForADatasetThatClosesOthers) {
+  bool is_closed = false;
+  auto part = closer_->Share(DatasetThat([&] { is_closed = true; }));
+  closer_
+      ->Share(DatasetThat([this, part = std::move(part)]() mutable {
+        answered_.wait();
+        part.reset();
+      }))
+      .reset();
+  std::thread stop([this] { closer_->Stop(); });
+
+  answer_.set_value();
+  stop.join();
+
+  EXPECT_TRUE(is_closed);
+}
+
+TEST_F(DatasetCloserTest, OnceStoppedItLeavesThemToTheirOwners) {
+  std::thread::id closed;
+  auto dataset = closer_->Share(DatasetThat([&] { closed = std::this_thread::get_id(); }));
+  closer_->Stop();
+
+  dataset.reset();
+
+  EXPECT_EQ(closed, std::this_thread::get_id());
+}
+
+TEST_F(DatasetCloserTest, ADatasetMayOutliveIt) {
+  std::thread::id closed;
+  auto closer = std::make_shared<DatasetCloser>();
+  auto dataset = closer->Share(DatasetThat([&] { closed = std::this_thread::get_id(); }));
+  closer.reset();
+
+  dataset.reset();
+
+  EXPECT_EQ(closed, std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace penstock::source
