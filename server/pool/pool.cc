@@ -95,7 +95,7 @@ void Pool::GiveUpSome(const std::vector<SegmentId>& ids) {
   for (SegmentId id : ids) {
     const uint64_t bytes = segments_.at(id).charged_bytes;
     if (given_up >= kGivenUpAtOnce) return;
-    if (GiveUp(id)) given_up += bytes;
+    if (GiveUp(id, Return::kSoon)) given_up += bytes;
   }
 }
 
@@ -181,19 +181,23 @@ absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64
 }
 
 // Frees preallocated memory, then segments that other arenas can spare, oldest first, then what
-// unused sparse slots were granted, until `bytes` are left.
+// unused sparse slots were granted, until `bytes` are left. Where the machine has as much besides,
+// nobody waits for the pages.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
-  while (Left() < bytes && !spares_.empty()) spares_.Drop();
+  if (MachineHas() < bytes) returns_->Wait();
+  const Return pages = MachineHas() < bytes ? Return::kNow : Return::kSoon;
+  const auto left = [&] { return pages == Return::kNow ? Headroom() : Left(); };
+  while (left() < bytes && !spares_.empty()) spares_.Drop();
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments_) ids.push_back(id);
   for (SegmentId id : ids) {
-    if (Left() >= bytes) return;
+    if (left() >= bytes) return;
     const Segment& segment = segments_.at(id);
     const SegmentArena& arena = arenas_[segment.arena];
     if (segment.arena == for_arena) continue;
-    if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id);
+    if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id, pages);
   }
-  if (Left() < bytes) GiveBackUnused(bytes - Left());
+  if (const uint64_t has = left(); has < bytes) GiveBackUnused(bytes - has);
 }
 
 // Frees segments of arenas without reservations, those idle for longest first.
@@ -210,31 +214,32 @@ void Pool::FreeIdleBeyond(size_t most) {
   GiveUpSome(beyond);
 }
 
-bool Pool::GiveUp(SegmentId id) {
+bool Pool::GiveUp(SegmentId id, Return pages) {
   const auto found = segments_.find(id);
   PENSTOCK_CHECK(found != segments_.end());
-  if (!listener_.give_up(found->second)) return false;
+  Segment& segment = found->second;
+  if (!listener_.give_up(segment)) return false;
   PENSTOCK_FAILPOINT("pool.segment_given_up");
-  // Now rather than when the last client unmaps it: a client that never does would keep its pages,
-  // which the pool no longer counts. If this fails, the pages return with the last mapping.
-  posix::GiveBackPages(found->second.memory, 0, found->second.bytes).IgnoreError();
-  PENSTOCK_FAILPOINT("pool.pages_given_back");
-  for (uint32_t slot : found->second.slots) {
+  MappedMemory memory = {std::move(segment.memory), std::move(segment.mapping)};
+  if (pages == Return::kSoon)
+    returns_->Take(std::move(memory));
+  else
+    GiveBackWhole(std::move(memory));
+  for (uint32_t slot : segment.slots) {
     granted_bytes_ -= places_.at(slot).granted;
     places_.erase(slot);
   }
-  arenas_[found->second.arena].slots -= found->second.slots.size();
-  charged_bytes_ -= found->second.charged_bytes;
-  address_bytes_ -= found->second.bytes;
+  arenas_[segment.arena].slots -= segment.slots.size();
+  charged_bytes_ -= segment.charged_bytes;
+  address_bytes_ -= segment.bytes;
   segments_.erase(found);
   return true;
 }
 
 uint64_t Pool::Left() const { return options_.max_bytes - charged_bytes_ - spares_.bytes(); }
 
-uint64_t Pool::Headroom() const {
-  if (!options_.available_bytes) return Left();
-  return std::min(Left(), options_.available_bytes());
+uint64_t Pool::MachineHas() const {
+  return options_.available_bytes ? options_.available_bytes() : UINT64_MAX;
 }
 
 const SlotPlace& Pool::Place(uint32_t slot) const {

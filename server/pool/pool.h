@@ -1,8 +1,8 @@
 // The pool: segments (memfds) cut into slots, within one budget. Each segment has one user and one
 // slot layout. An arena is all segments of one user and layout.
 //
-// A segment belongs to one user for its whole life. It is never handed to another; when the pool
-// closes it, its pages return to the system at once, and clients that still map it read zeros.
+// A segment belongs to one user for its whole life. It is never handed to another; soon after the
+// pool has closed it, its pages return to the system, and clients that still map it read zeros.
 // Sessions reserve their slots when they open, so a session that does not fit is refused then, with
 // the numbers, and nothing waits for memory later.
 //
@@ -12,6 +12,7 @@
 // **Thread safety**: owned and called by one thread, the runner's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@
 #include "common/base/status.h"
 #include "common/base/strong_id.h"
 #include "common/posix/memory.h"
+#include "server/pool/page_returns.h"
 #include "server/pool/slot_layout.h"
 #include "server/pool/spares.h"
 
@@ -73,8 +75,7 @@ class Pool {
   // The most segments that are kept for arenas without reservations. Each takes two descriptors and
   // a mapping of the daemon, however small it is.
   static constexpr size_t kMostIdleSegments = 64;
-  // Of idle segments, in one call: giving memory back takes 0.2 to 0.4 s for each GiB, and
-  // everybody waits meanwhile.
+  // Of idle segments, in one call, so that what the pool no longer counts is soon given back.
   static constexpr uint64_t kGivenUpAtOnce = uint64_t{64} << 20;
   // The most addresses of the segments together when a sparse one is added. The daemon maps
   // segments whole; a process has 128 TiB on x86-64.
@@ -127,6 +128,8 @@ class Pool {
 
   // Frees the segments of arenas that have had no reservation for `idle`.
   void Tick(base::TimePoint now, base::Duration idle);
+  // Waits until the system has the pages of all segments that were freed.
+  void AwaitReturns() { returns_->Wait(); }
 
   const SlotPlace& Place(uint32_t slot) const;  // of a live segment; valid while that lives
   const Segment* Find(SegmentId segment) const;
@@ -149,9 +152,14 @@ class Pool {
   void FreeUntil(uint64_t bytes, uint64_t for_arena);
   void FreeIdleBeyond(size_t most);
   void GiveUpSome(const std::vector<SegmentId>& ids);
-  bool GiveUp(SegmentId id);
+  enum class Return {
+    kNow,   // the memory is needed
+    kSoon,  // on another thread
+  };
+  bool GiveUp(SegmentId id, Return pages);
   uint64_t Left() const;
-  uint64_t Headroom() const;  // … that the machine has, too
+  uint64_t MachineHas() const;
+  uint64_t Headroom() const { return std::min(Left(), MachineHas()); }
 
   absl::Status CannotGrant(uint32_t user, uint64_t granted, uint64_t more) const;
   void GiveBackUnused(uint64_t bytes);
@@ -163,6 +171,7 @@ class Pool {
   std::vector<SegmentArena> arenas_;
   std::map<SegmentId, Segment> segments_;
   Spares spares_;
+  std::unique_ptr<PageReturns> returns_ = std::make_unique<PageReturns>();
   std::unordered_map<uint32_t, SlotPlace> places_;  // of live segments, by slot id
   uint64_t charged_bytes_ = 0, address_bytes_ = 0;  // of live segments
   uint64_t granted_bytes_ = 0;                      // part of charged_bytes_

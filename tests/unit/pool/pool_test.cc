@@ -310,8 +310,79 @@ TEST_F(PoolTest, ASegmentThatIsGivenUpHasNoPagesAnyMoreThoughAClientKeepsItMappe
   pool.Tick(start_ + seconds(60), seconds(60));
 
   EXPECT_EQ(pool.Used().segments, 0u);
+  pool.AwaitReturns();
   EXPECT_EQ(TouchedBytes(theirs), 0u);
   EXPECT_EQ(mapped->data()[0], std::byte{0});  // zeros rather than another user's data
+}
+
+// A machine with room for 8 slots, and a pool with a larger limit.
+class ShortOfMemoryTest : public PoolTest {
+ protected:
+  static constexpr uint64_t kMachine = 8 * kSlot;
+
+  // Memory whose pages are all there, of an arena that nobody uses any more.
+  posix::Fd LeaveIdle(Pool& pool, uint32_t user) {
+    const uint64_t arena = pool.ArenaOf(user, kLayout);
+    EXPECT_TRUE(pool.Reserve(arena, 4).ok());
+    const Segment& segment = *pool.Find(made_.back());
+    std::memset(segment.mapping.data(), 'x', segment.bytes);
+    idle_.push_back(segment.memory.Duplicate().value());
+    pool.Unreserve(arena, 4, start_);
+    return segment.memory.Duplicate().value();
+  }
+  uint64_t Available() const {
+    uint64_t taken = 0;
+    for (const posix::Fd& memory : idle_) taken += TouchedBytes(memory);
+    return kMachine - taken;
+  }
+  Pool MakePool() {
+    Pool::Options options;
+    options.max_bytes = 100 * kSlot;
+    options.segment_bytes = 4 * kSlot;
+    options.available_bytes = [this] { return Available(); };
+    return Pool(options, {.made =
+                              [this](const Segment& s) {
+                                made_.push_back(s.id);
+                                return absl::OkStatus();
+                              },
+                          .give_up = [this](const Segment& s) { return !busy_.contains(s.id); }});
+  }
+
+  std::vector<posix::Fd> idle_;
+};
+
+TEST_F(ShortOfMemoryTest, WhatNobodyUsesIsFreedBeforeASessionIsRefused) {
+  Pool pool = MakePool();
+  const posix::Fd first = LeaveIdle(pool, 1), second = LeaveIdle(pool, 2);
+  ASSERT_EQ(Available(), 0u);
+
+  EXPECT_TRUE(pool.Reserve(pool.ArenaOf(3, kLayout), 3).ok());
+
+  EXPECT_EQ(TouchedBytes(first), 0u);
+  EXPECT_EQ(TouchedBytes(second), 4 * kSlot);  // is not needed
+}
+
+TEST_F(ShortOfMemoryTest, WhatIsBeingGivenBackIsAwaitedBeforeMoreIsFreed) {
+  Pool pool = MakePool();
+  LeaveIdle(pool, 1);
+  pool.Tick(start_ + seconds(60), seconds(60));
+  const posix::Fd other = LeaveIdle(pool, 2);
+
+  EXPECT_TRUE(pool.Reserve(pool.ArenaOf(3, kLayout), 4).ok());
+
+  EXPECT_EQ(TouchedBytes(other), 4 * kSlot);
+}
+
+TEST_F(ShortOfMemoryTest, WhatIsInUseIsNotFreed) {
+  Pool pool = MakePool();
+  LeaveIdle(pool, 1);
+  LeaveIdle(pool, 2);
+  busy_.insert(made_.begin(), made_.end());
+
+  const absl::Status refused = pool.Reserve(pool.ArenaOf(3, kLayout), 3);
+
+  EXPECT_THAT(refused.message(), HasSubstr("the machine has 0 B available"));
+  EXPECT_EQ(Available(), 0u);
 }
 
 }  // namespace
