@@ -12,7 +12,8 @@ namespace penstock::pool {
 // Not only when the last client unmaps it: one that never does would keep pages that the pool no
 // longer counts. If this fails, they return with the last mapping.
 void GiveBackWhole(MappedMemory memory) {
-  posix::GiveBackPages(memory.memory, 0, memory.mapping.size()).IgnoreError();
+  if (memory.mapping.size() > 0)
+    posix::GiveBackPages(memory.memory, 0, memory.mapping.size()).IgnoreError();
   PENSTOCK_FAILPOINT("pool.pages_given_back");
 }
 

@@ -187,7 +187,7 @@ void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
   if (MachineHas() < bytes) returns_->Wait();
   const Return pages = MachineHas() < bytes ? Return::kNow : Return::kSoon;
   const auto left = [&] { return pages == Return::kNow ? Headroom() : Left(); };
-  while (left() < bytes && !spares_.empty()) spares_.Drop();
+  while (left() < bytes && !spares_.empty()) GiveBack({.memory = spares_.Drop()}, pages);
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments_) ids.push_back(id);
   for (SegmentId id : ids) {
@@ -220,11 +220,7 @@ bool Pool::GiveUp(SegmentId id, Return pages) {
   Segment& segment = found->second;
   if (!listener_.give_up(segment)) return false;
   PENSTOCK_FAILPOINT("pool.segment_given_up");
-  MappedMemory memory = {std::move(segment.memory), std::move(segment.mapping)};
-  if (pages == Return::kSoon)
-    returns_->Take(std::move(memory));
-  else
-    GiveBackWhole(std::move(memory));
+  GiveBack({std::move(segment.memory), std::move(segment.mapping)}, pages);
   for (uint32_t slot : segment.slots) {
     granted_bytes_ -= places_.at(slot).granted;
     places_.erase(slot);
@@ -234,6 +230,11 @@ bool Pool::GiveUp(SegmentId id, Return pages) {
   address_bytes_ -= segment.bytes;
   segments_.erase(found);
   return true;
+}
+
+void Pool::GiveBack(MappedMemory memory, Return pages) {
+  if (pages == Return::kSoon) return returns_->Take(std::move(memory));
+  GiveBackWhole(std::move(memory));
 }
 
 uint64_t Pool::Left() const { return options_.max_bytes - charged_bytes_ - spares_.bytes(); }

@@ -157,6 +157,7 @@ class Pool {
     kSoon,  // on another thread
   };
   bool GiveUp(SegmentId id, Return pages);
+  void GiveBack(MappedMemory memory, Return pages);
   uint64_t Left() const;
   uint64_t MachineHas() const;
   uint64_t Headroom() const { return std::min(Left(), MachineHas()); }

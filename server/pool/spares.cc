@@ -61,10 +61,12 @@ std::optional<Spares::SparePiece> Spares::Take(uint64_t slot_bytes) {
   return piece;
 }
 
-void Spares::Drop() {
+posix::Fd Spares::Drop() {
   PENSTOCK_CHECK(!pieces_.empty());
+  posix::Fd memory = std::move(pieces_.back().memory);
   bytes_ -= pieces_.back().bytes;
   pieces_.pop_back();
+  return memory;
 }
 
 }  // namespace penstock::pool

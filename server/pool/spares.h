@@ -28,8 +28,8 @@ class Spares {
   // memory returns to the system.
   std::optional<SparePiece> Take(uint64_t slot_bytes);
 
-  // Frees one piece. **Requires**: not empty.
-  void Drop();
+  // Removes and returns a piece; its pages go when it is closed. **Requires**: not empty.
+  posix::Fd Drop();
 
   bool empty() const { return pieces_.empty(); }
   uint64_t bytes() const { return bytes_; }
