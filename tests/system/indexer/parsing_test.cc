@@ -205,6 +205,19 @@ TEST_F(ParsingTest, Names) {
             direct_->ReadNames(lines.foreign(), source::NamesFormat::kYaml).status());
 }
 
+TEST_F(ParsingTest, ListsWhoseLinesAreShort) {
+  std::string pairs;
+  for (int i = 0; i < 5000; ++i) pairs += std::to_string(i) + ",7\n";
+  for (const std::string& text : {pairs, std::string("a\nb\nc")}) {
+    const File file = Make("x.csv", text);
+    const source::ListSpec spec = {
+        .file = file.path, .root = "/d", .path = "0", .header = source::ListHeader::kNo};
+    const auto there = there_->ReadList(file.foreign(), spec, {});
+    ASSERT_TRUE(there.ok()) << there.status();
+    EXPECT_EQ(there->rows.size(), direct_->ReadList(file.foreign(), spec, {})->rows.size());
+  }
+}
+
 TEST_F(ParsingTest, AnErrorInAnIndexOfMegatronIsTheSame) {
   const File bin = Make("x.bin", std::string(20, 'x')), index = Make("x.idx", "MMIDIDX");
   const absl::Status refused = there_->ReadMegatron(index.foreign(), bin.foreign()).status();
