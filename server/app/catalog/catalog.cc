@@ -52,7 +52,7 @@ rpc::IndexProgress DoneOf(const DatasetLoader::Loaded& loaded) {
 Catalog::Catalog(const Options& options)
     : any_path_(options.any_path),
       access_(std::make_shared<source::StateAccess>()),
-      closer_(std::make_shared<source::DatasetCloser>()),
+      closer_(std::make_shared<source::DatasetCloser>(options.max_datasets)),
       open_(options.max_datasets),
       opening_(ToOpeningOptions(options, access_)),
       loader_(opening_, options.in_slots, options.kept_rows, open_, *closer_),

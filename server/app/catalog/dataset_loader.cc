@@ -11,7 +11,8 @@
 namespace penstock::app {
 namespace {
 
-constexpr size_t kAskedAtOnce = 16;  // parallel requests, because of network latency
+constexpr std::chrono::seconds kPatience(5);  // until others' datasets are closed
+constexpr size_t kAskedAtOnce = 16;           // parallel requests, because of network latency
 
 void LogOpened(const std::string& name, const OpenedDataset& opened) {
   if (!opened.warning.empty())
@@ -90,7 +91,8 @@ absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(
   open_.Name(dataset, identity.key);
   const State known = open_.FindUnchanged(dataset, identity);
   if (known != nullptr && IsSafeToShare(*known, opened)) return known;
-  PENSTOCK_RETURN_IF_ERROR(closer_.MayOpen());
+  if (opened.dataset->storage() != source::Storage::kNothing)
+    PENSTOCK_RETURN_IF_ERROR(closer_.AwaitRoom(kPatience));
   PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity));
   return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);
 }

@@ -2,13 +2,16 @@
 // use one: the last close of a file on a FUSE server waits for that server, and freeing the memory
 // of a large index takes a while, too.
 //
-// **Thread safety**: any thread; calls wait for the start of a thread at most.
+// **Thread safety**: any thread; calls wait for the start of a thread at most, except where noted.
 // **Ownership**: owned by the catalogue. A dataset that outlives it is closed by its last owner.
 #pragma once
 
 #include <cstddef>
+#include <list>
 #include <memory>
+#include <string>
 
+#include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/posix/loose_threads.h"
@@ -18,21 +21,34 @@ namespace penstock::source {
 
 class DatasetCloser : public std::enable_shared_from_this<DatasetCloser> {
  public:
-  static constexpr size_t kMost = 64;  // that are being closed when another one may be opened
+  // `most`: that may be in the middle of closing when another one is opened.
+  explicit DatasetCloser(size_t most) : most_(most) {}
+  ~DatasetCloser() { Stop(); }
 
   std::shared_ptr<const Dataset> Share(std::unique_ptr<const Dataset> dataset);
-  // **Errors**: ResourceExhausted while storage that does not answer delays too many.
-  absl::Status MayOpen();
+  // Waits until another dataset may be opened, for `patience` at most. **Errors**:
+  // ResourceExhausted says which dataset has been closing for longest.
+  absl::Status AwaitRoom(base::Duration patience);
   // Waits until all are closed. Those that follow are closed by their last owners.
   void Stop();
 
  private:
+  // A dataset that is being closed.
+  struct Closing {
+    posix::LooseThreads::Thread thread;
+    std::string what;  // for people
+    base::TimePoint begun;
+  };
   void Close(std::unique_ptr<const Dataset> dataset);
+  void Sweep() PENSTOCK_REQUIRES(mutex_);
+  std::string Longest(base::TimePoint now) const PENSTOCK_REQUIRES(mutex_);
+  void SayIfTheyHang(base::TimePoint now) PENSTOCK_REQUIRES(mutex_);
 
+  const size_t most_;
   base::Mutex mutex_;
-  // Null: stopped.
-  std::unique_ptr<posix::LooseThreads> threads_ PENSTOCK_GUARDED_BY(mutex_) =
-      std::make_unique<posix::LooseThreads>(kMost);
+  bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::list<Closing> closing_ PENSTOCK_GUARDED_BY(mutex_);  // in the order in which they began
+  base::TimePoint said_ PENSTOCK_GUARDED_BY(mutex_){};
 };
 
 }  // namespace penstock::source

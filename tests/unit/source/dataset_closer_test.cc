@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -26,7 +27,10 @@ std::unique_ptr<const Dataset> DatasetThat(std::function<void()> closing) {
 
 class DatasetCloserTest : public ::testing::Test {
  protected:
-  const std::shared_ptr<DatasetCloser> closer_ = std::make_shared<DatasetCloser>();
+  static constexpr size_t kMost = 3;
+  static constexpr std::chrono::milliseconds kSoon{1};
+
+  const std::shared_ptr<DatasetCloser> closer_ = std::make_shared<DatasetCloser>(kMost);
   std::promise<void> answer_;
   const std::shared_future<void> answered_ = answer_.get_future().share();
 };
@@ -48,15 +52,30 @@ TEST_F(DatasetCloserTest, ItsLastOwnerDoesNotWaitForStorageThatDoesNotAnswer) {
 }
 
 TEST_F(DatasetCloserTest, NoneIsOpenedWhileTooManyAreBeingClosed) {
-  for (size_t i = 0; i < DatasetCloser::kMost; ++i) {
-    EXPECT_TRUE(closer_->MayOpen().ok()) << i;
+  for (size_t i = 0; i < kMost; ++i) {
+    EXPECT_TRUE(closer_->AwaitRoom(kSoon).ok()) << i;
     closer_->Share(DatasetThat([this] { answered_.wait(); })).reset();
   }
-  EXPECT_EQ(closer_->MayOpen().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(closer_->MayOpen().message(), HasSubstr("64 datasets are being closed"));
+  const absl::Status refused = closer_->AwaitRoom(kSoon);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("3 datasets are being closed"));
+  EXPECT_THAT(refused.message(), HasSubstr("fake /fake/0 for 0 s"));
 
   answer_.set_value();
-  while (!closer_->MayOpen().ok()) std::this_thread::yield();
+  EXPECT_TRUE(closer_->AwaitRoom(std::chrono::seconds(20)).ok());
+}
+
+// Those of all unused datasets are closed at once when there are too many.
+TEST_F(DatasetCloserTest, AnOpeningWaitsForStorageThatAnswersLate) {
+  for (size_t i = 0; i < 3 * kMost; ++i)
+    closer_->Share(DatasetThat([this] { answered_.wait(); })).reset();
+  std::thread storage([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    answer_.set_value();
+  });
+
+  EXPECT_TRUE(closer_->AwaitRoom(std::chrono::seconds(20)).ok());
+  storage.join();
 }
 
 TEST_F(DatasetCloserTest, StopWaitsForADatasetThatClosesOthers) {
@@ -88,7 +107,7 @@ TEST_F(DatasetCloserTest, OnceStoppedItLeavesThemToTheirOwners) {
 
 TEST_F(DatasetCloserTest, ADatasetMayOutliveIt) {
   std::thread::id closed;
-  auto closer = std::make_shared<DatasetCloser>();
+  auto closer = std::make_shared<DatasetCloser>(kMost);
   auto dataset = closer->Share(DatasetThat([&] { closed = std::this_thread::get_id(); }));
   closer.reset();
 
