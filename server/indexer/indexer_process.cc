@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kLookEvery(50);  // whether the answer is st
 constexpr int kDeathMs = 2000;  // until a process that closed its socket is gone
 constexpr std::chrono::milliseconds kJudgeEvery(100);
 constexpr uint64_t kSmallestSample = 1;  // bytes of a file: a line of a list, without its end
-constexpr uint64_t kSmallestPlace = 16;   // bytes of a record, or of a member with its header
+constexpr uint64_t kSmallestPlace = 16;  // bytes of a record, or of a member with its header
 // How often it may ask for the same bytes of a remote file, on average; and how many more.
 constexpr uint64_t kMostAskedTimes = 16, kMoreBytes = uint64_t{64} << 20;
 
