@@ -11,9 +11,10 @@ uint64_t BytesOf(const RowParts& parts) {
   return bytes;
 }
 
-MemoryRow::MemoryRow(const RowParts& parts, RowMemory& memory,
-                     std::shared_ptr<std::atomic<uint64_t>> in_use)
-    : in_use_(std::move(in_use)), bytes_(BytesOf(parts)), data_(memory.Take(bytes_)) {
+MemoryRow::MemoryRow(const RowParts& parts, std::shared_ptr<std::atomic<uint64_t>> in_use)
+    : in_use_(std::move(in_use)),
+      bytes_(BytesOf(parts)),
+      data_(std::make_unique_for_overwrite<std::byte[]>(bytes_)) {
   *in_use_ += bytes_;
   std::span<std::byte> rest = data();
   for (const std::span<std::byte>& part : parts) {

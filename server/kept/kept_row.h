@@ -8,8 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "server/kept/row_memory.h"
-
 namespace penstock::kept {
 
 // Where a sample's bytes are in a slot: one part for each block.
@@ -39,9 +37,7 @@ class KeptRow {
 // copy from it has ended.
 class MemoryRow final : public KeptRow {
  public:
-  // Throws std::bad_alloc.
-  MemoryRow(const RowParts& parts, RowMemory& memory,
-            std::shared_ptr<std::atomic<uint64_t>> in_use);
+  MemoryRow(const RowParts& parts, std::shared_ptr<std::atomic<uint64_t>> in_use);
   ~MemoryRow() override;
 
   Medium medium() const override { return Medium::kMemory; }
@@ -54,7 +50,7 @@ class MemoryRow final : public KeptRow {
  private:
   const std::shared_ptr<std::atomic<uint64_t>> in_use_;
   const uint64_t bytes_;
-  const std::shared_ptr<std::byte[]> data_;  // shared with nobody
+  const std::unique_ptr<std::byte[]> data_;
   std::vector<uint32_t> sums_;
 };
 

@@ -130,7 +130,7 @@ void KeptRowStore::Put(RowEntry& entry, uint64_t sample, const RowParts& parts) 
   if (!admitted) return;
   std::shared_ptr<const MemoryRow> row;
   try {
-    row = std::make_shared<const MemoryRow>(parts, memory_, in_use_);
+    row = std::make_shared<const MemoryRow>(parts, in_use_);
   } catch (const std::bad_alloc&) {
     return Arrived(entry, *admitted, nullptr);
   }

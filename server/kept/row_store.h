@@ -17,7 +17,6 @@
 #include "common/base/mutex.h"
 #include "server/kept/kept_row.h"
 #include "server/kept/memory_left.h"
-#include "server/kept/row_memory.h"
 #include "server/kept/row_shelf.h"
 #include "server/kept/row_writer.h"
 
@@ -118,7 +117,6 @@ class KeptRowStore : public std::enable_shared_from_this<KeptRowStore> {
 
   const std::array<uint64_t, kMedia> max_;
   MemoryLeft memory_left_;
-  RowMemory memory_;
   // Shared with the rows in memory, the last of which may outlive the store.
   const std::shared_ptr<std::atomic<uint64_t>> in_use_ = std::make_shared<std::atomic<uint64_t>>(0);
   mutable base::Mutex mutex_;

@@ -31,9 +31,15 @@ void PageReturns::Take(MappedMemory memory) {
   if (!thread_) return GiveBackWhole(std::move(memory));
   {
     const base::MutexLock lock(mutex_);
+    bytes_ += memory.bytes;
     waiting_.push_back(std::move(memory));
   }
   changed_.NotifyAll();
+}
+
+uint64_t PageReturns::bytes() const {
+  const base::MutexLock lock(mutex_);
+  return bytes_;
 }
 
 void PageReturns::Wait() {
@@ -45,11 +51,13 @@ void PageReturns::Work() {
   ::pthread_setname_np(::pthread_self(), "pool-returns");
   posix::GiveWay(posix::Priority::kLow).IgnoreError();
   while (std::optional<MappedMemory> next = Next()) {
+    const uint64_t bytes = next->bytes;
     GiveBackWhole(*std::move(next));
     next.reset();
     {
       const base::MutexLock lock(mutex_);
       waiting_.pop_front();
+      bytes_ -= bytes;
     }
     changed_.NotifyAll();
   }

@@ -4,6 +4,7 @@
 // **Thread safety**: one thread, the pool's owner. **Ownership**: owned by the pool.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -18,6 +19,7 @@ namespace penstock::pool {
 struct MappedMemory {
   posix::Fd memory = {};
   posix::Mapping mapping = {};
+  uint64_t bytes = 0;  // that were counted
 };
 
 // Gives all pages back, even where others map the memory, and closes it.
@@ -33,6 +35,8 @@ class PageReturns {
 
   // Gives it back soon, in turn. If the system has no thread left, now.
   void Take(MappedMemory memory);
+  // The bytes that are still to be given back.
+  uint64_t bytes() const;
   // Waits until all is given back.
   void Wait();
 
@@ -40,11 +44,12 @@ class PageReturns {
   void Work();
   std::optional<MappedMemory> Next();
 
-  base::Mutex mutex_;
+  mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   // The first one is being given back.
   std::deque<MappedMemory> waiting_ PENSTOCK_GUARDED_BY(mutex_);
+  uint64_t bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::optional<posix::LooseThreads::Thread> thread_;  // started when there is something to do
 };
 

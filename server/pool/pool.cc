@@ -91,6 +91,7 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
 }
 
 void Pool::GiveUpSome(const std::vector<SegmentId>& ids) {
+  if (returns_->bytes() >= kMostReturning) return;
   uint64_t given_up = 0;
   for (SegmentId id : ids) {
     const uint64_t bytes = segments_.at(id).charged_bytes;
@@ -181,23 +182,25 @@ absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64
 }
 
 // Frees preallocated memory, then segments that other arenas can spare, oldest first, then what
-// unused sparse slots were granted, until `bytes` are left. Where the machine has as much besides,
-// nobody waits for the pages.
+// unused sparse slots were granted, until `bytes` are left.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
-  if (MachineHas() < bytes) returns_->Wait();
-  const Return pages = MachineHas() < bytes ? Return::kNow : Return::kSoon;
-  const auto left = [&] { return pages == Return::kNow ? Headroom() : Left(); };
-  while (left() < bytes && !spares_.empty()) GiveBack({.memory = spares_.Drop()}, pages);
+  if (Left() >= bytes) return;
+  const bool has_time = MachineHas() >= bytes + returns_->bytes();
+  const Return pages = has_time ? Return::kSoon : Return::kNow;
+  while (Left() < bytes && !spares_.empty()) {
+    Spares::SparePiece piece = spares_.Drop();
+    GiveBack({.memory = std::move(piece.memory), .bytes = piece.bytes}, pages);
+  }
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments_) ids.push_back(id);
   for (SegmentId id : ids) {
-    if (left() >= bytes) return;
+    if (Left() >= bytes) return;
     const Segment& segment = segments_.at(id);
     const SegmentArena& arena = arenas_[segment.arena];
     if (segment.arena == for_arena) continue;
     if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id, pages);
   }
-  if (const uint64_t has = left(); has < bytes) GiveBackUnused(bytes - has);
+  if (Left() < bytes) GiveBackUnused(bytes - Left());
 }
 
 // Frees segments of arenas without reservations, those idle for longest first.
@@ -220,7 +223,7 @@ bool Pool::GiveUp(SegmentId id, Return pages) {
   Segment& segment = found->second;
   if (!listener_.give_up(segment)) return false;
   PENSTOCK_FAILPOINT("pool.segment_given_up");
-  GiveBack({std::move(segment.memory), std::move(segment.mapping)}, pages);
+  GiveBack({std::move(segment.memory), std::move(segment.mapping), segment.charged_bytes}, pages);
   for (uint32_t slot : segment.slots) {
     granted_bytes_ -= places_.at(slot).granted;
     places_.erase(slot);

@@ -29,6 +29,8 @@ absl::Status Pool::Grant(uint32_t slot, uint64_t bytes) {
   const uint64_t granted = (bytes + kPage - 1) / kPage * kPage;  // at most `most`: whole pages
   const uint64_t more = granted - place.granted;
   FreeUntil(more, segment.arena);
+  // The pool may have budget left where the machine has no memory.
+  if (const uint64_t headroom = Headroom(); headroom < more) GiveBackUnused(more - headroom);
   if (Headroom() < more) return CannotGrant(segment.user, granted, more);
   place.granted = granted;
   segment.charged_bytes += more;

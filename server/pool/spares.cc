@@ -61,12 +61,12 @@ std::optional<Spares::SparePiece> Spares::Take(uint64_t slot_bytes) {
   return piece;
 }
 
-posix::Fd Spares::Drop() {
+Spares::SparePiece Spares::Drop() {
   PENSTOCK_CHECK(!pieces_.empty());
-  posix::Fd memory = std::move(pieces_.back().memory);
-  bytes_ -= pieces_.back().bytes;
+  SparePiece piece = std::move(pieces_.back());
   pieces_.pop_back();
-  return memory;
+  bytes_ -= piece.bytes;
+  return piece;
 }
 
 }  // namespace penstock::pool

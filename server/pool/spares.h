@@ -29,7 +29,7 @@ class Spares {
   std::optional<SparePiece> Take(uint64_t slot_bytes);
 
   // Removes and returns a piece; its pages go when it is closed. **Requires**: not empty.
-  posix::Fd Drop();
+  SparePiece Drop();
 
   bool empty() const { return pieces_.empty(); }
   uint64_t bytes() const { return bytes_; }

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -36,12 +37,13 @@ absl::Status DatasetCloser::AwaitRoom(base::Duration patience) {
     const base::MutexLock lock(mutex_);
     Sweep();
     if (closing_.size() < most_) return absl::OkStatus();
-    if (now >= until)
-      return absl::ResourceExhaustedError(
-          absl::StrCat(closing_.size(),
-                       " datasets are being closed, as many as may be open; their storage does "
-                       "not answer: ",
-                       Longest(now)));
+    const Closing* const longest = Longest();
+    if (longest == nullptr || now < until) continue;
+    return absl::ResourceExhaustedError(
+        absl::StrCat(closing_.size(),
+                     " datasets are being closed, as many as may be open, and "
+                     "their storage does not answer: ",
+                     longest->Text(now)));
   }
 }
 
@@ -64,7 +66,6 @@ void DatasetCloser::Close(std::unique_ptr<const Dataset> dataset) {
   const auto doomed = std::make_shared<std::unique_ptr<const Dataset>>(std::move(dataset));
   const base::MutexLock lock(mutex_);
   if (stopped_) return;
-  Sweep();
   SayIfTheyHang(closing.begun);
   auto thread = posix::LooseThreads::Start([doomed] {
     ::pthread_setname_np(::pthread_self(), "closing");
@@ -78,23 +79,28 @@ void DatasetCloser::Close(std::unique_ptr<const Dataset> dataset) {
 
 void DatasetCloser::Sweep() {
   std::erase_if(closing_, [](Closing& each) {
-    const bool has_ended = each.thread.ended->load(std::memory_order_acquire);
-    if (has_ended) each.thread.thread.join();
-    return has_ended;
+    if (!each.has_ended()) return false;
+    each.thread.thread.join();
+    return true;
   });
 }
 
-std::string DatasetCloser::Longest(base::TimePoint now) const {
-  const Closing& longest = closing_.front();
-  return absl::StrCat(longest.what, " for ",
-                      std::chrono::duration_cast<seconds>(now - longest.begun).count(), " s");
+std::string DatasetCloser::Closing::Text(base::TimePoint now) const {
+  return absl::StrCat(what, " for ", std::chrono::duration_cast<seconds>(now - begun).count(),
+                      " s");
+}
+
+const DatasetCloser::Closing* DatasetCloser::Longest() const {
+  const auto found = std::ranges::find_if(closing_, [](auto& each) { return !each.has_ended(); });
+  return found == closing_.end() ? nullptr : &*found;
 }
 
 void DatasetCloser::SayIfTheyHang(base::TimePoint now) {
-  if (closing_.empty() || now - closing_.front().begun < kLong || now - said_ < kSaidAgain) return;
+  if (now - said_ < kSaidAgain) return;
+  const Closing* const longest = Longest();
+  if (longest == nullptr || now - longest->begun < kLong) return;
   said_ = now;
-  PENSTOCK_LOG(kWarning, "datasets_take_long_to_close", {"count", closing_.size()},
-               {"longest", Longest(now)});
+  PENSTOCK_LOG(kWarning, "datasets_take_long_to_close", {"longest", longest->Text(now)});
 }
 
 }  // namespace penstock::source

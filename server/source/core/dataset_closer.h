@@ -38,16 +38,21 @@ class DatasetCloser : public std::enable_shared_from_this<DatasetCloser> {
     posix::LooseThreads::Thread thread;
     std::string what;  // for people
     base::TimePoint begun;
+
+    bool has_ended() const { return thread.ended->load(std::memory_order_acquire); }
+    std::string Text(base::TimePoint now) const;
   };
   void Close(std::unique_ptr<const Dataset> dataset);
   void Sweep() PENSTOCK_REQUIRES(mutex_);
-  std::string Longest(base::TimePoint now) const PENSTOCK_REQUIRES(mutex_);
+  // The one that began first; null: all have ended.
+  const Closing* Longest() const PENSTOCK_REQUIRES(mutex_);
   void SayIfTheyHang(base::TimePoint now) PENSTOCK_REQUIRES(mutex_);
 
   const size_t most_;
   base::Mutex mutex_;
   bool stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::list<Closing> closing_ PENSTOCK_GUARDED_BY(mutex_);  // in the order in which they began
+  // In the order in which they began. Those that have ended stay until another one is opened.
+  std::list<Closing> closing_ PENSTOCK_GUARDED_BY(mutex_);
   base::TimePoint said_ PENSTOCK_GUARDED_BY(mutex_){};
 };
 

@@ -41,9 +41,8 @@ class KeptRowTest : public ::testing::Test {
   const std::shared_ptr<std::atomic<uint64_t>> in_use_ = std::make_shared<std::atomic<uint64_t>>(0);
   const std::vector<std::byte> image_ = SomeBytes(1000), field_ = SomeBytes(13);
   std::vector<std::byte> image_in_ = image_, field_in_ = field_;
-  RowMemory memory_;
   std::shared_ptr<const MemoryRow> row_ =
-      std::make_shared<const MemoryRow>(Parts(image_in_, field_in_), memory_, in_use_);
+      std::make_shared<const MemoryRow>(Parts(image_in_, field_in_), in_use_);
 };
 
 TEST_F(KeptRowTest, ComesBackToOtherMemory) {
