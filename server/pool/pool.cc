@@ -91,7 +91,6 @@ void Pool::Tick(base::TimePoint now, base::Duration idle) {
 }
 
 void Pool::GiveUpSome(const std::vector<SegmentId>& ids) {
-  if (returns_->bytes() >= kMostReturning) return;
   uint64_t given_up = 0;
   for (SegmentId id : ids) {
     const uint64_t bytes = segments_.at(id).charged_bytes;

@@ -75,9 +75,8 @@ class Pool {
   // The most segments that are kept for arenas without reservations. Each takes two descriptors and
   // a mapping of the daemon, however small it is.
   static constexpr size_t kMostIdleSegments = 64;
-  // Of idle segments, in one call, so that what the pool no longer counts is soon given back. While
-  // more than kMostReturning is on its way, none is given up.
-  static constexpr uint64_t kGivenUpAtOnce = uint64_t{64} << 20, kMostReturning = uint64_t{1} << 30;
+  // Of idle segments, in one call, so that what the pool no longer counts is soon given back.
+  static constexpr uint64_t kGivenUpAtOnce = uint64_t{64} << 20;
   // The most addresses of the segments together when a sparse one is added. The daemon maps
   // segments whole; a process has 128 TiB on x86-64.
   static constexpr uint64_t kMostAddressBytes = uint64_t{64} << 40;
