@@ -24,6 +24,7 @@ constexpr std::chrono::milliseconds kLookEvery(10);
 }  // namespace
 
 std::shared_ptr<const Dataset> DatasetCloser::Share(std::unique_ptr<const Dataset> dataset) {
+  if (dataset->storage() == Storage::kNothing) return dataset;
   return {dataset.release(), [closer = weak_from_this()](const Dataset* last) {
             std::unique_ptr<const Dataset> closed(last);
             if (const auto alive = closer.lock()) alive->Close(std::move(closed));

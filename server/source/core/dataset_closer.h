@@ -25,6 +25,7 @@ class DatasetCloser : public std::enable_shared_from_this<DatasetCloser> {
   explicit DatasetCloser(size_t most) : most_(most) {}
   ~DatasetCloser() { Stop(); }
 
+  // One of Storage::kNothing is closed by its last owner: that takes no time.
   std::shared_ptr<const Dataset> Share(std::unique_ptr<const Dataset> dataset);
   // Waits until another dataset may be opened, for `patience` at most. **Errors**:
   // ResourceExhausted says which dataset has been closing for longest.

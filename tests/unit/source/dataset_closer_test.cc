@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "server/source/core/synthetic.h"
 #include "tests/support/fakes/fake_dataset.h"
 
 namespace penstock::source {
@@ -76,6 +79,20 @@ TEST_F(DatasetCloserTest, AnOpeningWaitsForStorageThatAnswersLate) {
 
   EXPECT_TRUE(closer_->AwaitRoom(std::chrono::seconds(20)).ok());
   storage.join();
+}
+
+size_t Threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// Their openings wait for no room, so nobody would join the threads.
+TEST_F(DatasetCloserTest, DatasetsWithoutFilesTakeNoThreads) {
+  const size_t before = Threads();
+
+  for (int i = 0; i < 50; ++i) closer_->Share(MakeSynthetic(*ParseSynthetic("synthetic:"))).reset();
+
+  EXPECT_EQ(Threads(), before);
 }
 
 TEST_F(DatasetCloserTest, StopWaitsForADatasetThatClosesOthers) {
