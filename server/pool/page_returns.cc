@@ -53,7 +53,6 @@ void PageReturns::Work() {
   while (std::optional<MappedMemory> next = Next()) {
     const uint64_t bytes = next->bytes;
     GiveBackWhole(*std::move(next));
-    next.reset();
     {
       const base::MutexLock lock(mutex_);
       waiting_.pop_front();
