@@ -44,12 +44,14 @@ TEST(PageReturnsTest, MemoryThatOthersHaveOpenLosesItsPages) {
 TEST(PageReturnsTest, WhatIsOnItsWayIsCounted) {
   PageReturns returns;
   EXPECT_EQ(returns.bytes(), 0u);
-  MappedMemory memory = FullMemory();
-  memory.bytes = uint64_t{1} << 40;  // some of it may have no pages
-  returns.Take(std::move(memory));
-
-  for (uint64_t left = returns.bytes(); left > 0; left = returns.bytes())
-    EXPECT_EQ(left, uint64_t{1} << 40);
+  uint64_t most = 0;
+  for (int round = 0; round < 1000 && most == 0; ++round) {  // the thread may be faster
+    returns.Take(FullMemory());
+    most = returns.bytes();
+  }
+  EXPECT_EQ(most, kBytes);
+  returns.Wait();
+  EXPECT_EQ(returns.bytes(), 0u);
 }
 
 TEST(PageReturnsTest, MemoryThatIsNotMappedIsClosed) {

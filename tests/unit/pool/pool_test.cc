@@ -5,7 +5,12 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <set>
+#include <string>
+#include <utility>
 
 namespace penstock::pool {
 namespace {
@@ -25,11 +30,13 @@ uint64_t TouchedBytes(const posix::Fd& memory) {
 
 class PoolTest : public ::testing::Test {
  protected:
-  Pool MakePool(uint64_t max_bytes, uint64_t segment_bytes, uint64_t available = UINT64_MAX) {
+  Pool MakePool(
+      uint64_t max_bytes, uint64_t segment_bytes,
+      std::function<uint64_t()> available = [] { return UINT64_MAX; }) {
     Pool::Options options;
     options.max_bytes = max_bytes;
     options.segment_bytes = segment_bytes;
-    options.available_bytes = [available] { return available; };
+    options.available_bytes = std::move(available);
     options.preallocate_bytes = preallocate_;
     return Pool(options, {.made =
                               [this](const Segment& s) {
@@ -82,7 +89,7 @@ TEST_F(PoolTest, ASlotLargerThanThePoolIsRefused) {
 }
 
 TEST_F(PoolTest, MemoryThatTheMachineDoesNotHaveIsNotPromised) {
-  Pool pool = MakePool(64 * kSlot, kSlot, 2 * kSlot);
+  Pool pool = MakePool(64 * kSlot, kSlot, [] { return 2 * kSlot; });
 
   const absl::Status status = pool.Reserve(pool.ArenaOf(1, kLayout), 3);
 
@@ -221,7 +228,7 @@ TEST_F(PoolTest, ArenasThatNobodyUsesAnyMoreTakeNoPlace) {
 
 TEST_F(PoolTest, MoreThanTheMachineHasIsNotPreallocated) {
   preallocate_ = 8 * kSlot;
-  Pool pool = MakePool(8 * kSlot, kSlot, 7 * kSlot);
+  Pool pool = MakePool(8 * kSlot, kSlot, [] { return 7 * kSlot; });
 
   const absl::Status status = pool.Preallocate();
 
@@ -336,16 +343,15 @@ class ShortOfMemoryTest : public PoolTest {
     return kMachine - taken;
   }
   Pool MakePool(uint64_t max_bytes) {
-    Pool::Options options;
-    options.max_bytes = max_bytes;
-    options.segment_bytes = 4 * kSlot;
-    options.available_bytes = [this] { return Available(); };
-    return Pool(options, {.made =
-                              [this](const Segment& s) {
-                                made_.push_back(s.id);
-                                return absl::OkStatus();
-                              },
-                          .give_up = [this](const Segment& s) { return !busy_.contains(s.id); }});
+    return PoolTest::MakePool(max_bytes, 4 * kSlot, [this] { return Available(); });
+  }
+  static bool IsThereAThread(const std::string& wanted) {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      std::ifstream(task.path() / "comm") >> name;
+      if (name == wanted) return true;
+    }
+    return false;
   }
 
   std::vector<posix::Fd> idle_;
@@ -360,6 +366,7 @@ TEST_F(ShortOfMemoryTest, PagesAreGivenBackAtOnceIfTheMachineNeedsThem) {
 
   EXPECT_EQ(TouchedBytes(first), 0u);
   EXPECT_EQ(TouchedBytes(second), 4 * kSlot);  // is not needed
+  EXPECT_FALSE(IsThereAThread("pool-returns"));
 }
 
 TEST_F(ShortOfMemoryTest, NobodyWaitsForPagesIfTheMachineHasOthers) {
@@ -371,6 +378,7 @@ TEST_F(ShortOfMemoryTest, NobodyWaitsForPagesIfTheMachineHasOthers) {
 
   pool.AwaitReturns();
   EXPECT_EQ(TouchedBytes(idle), 0u);
+  EXPECT_TRUE(IsThereAThread("pool-returns"));
 }
 
 }  // namespace
