@@ -43,7 +43,7 @@ absl::Status DatasetCloser::AwaitRoom(base::Duration patience) {
     return absl::ResourceExhaustedError(
         absl::StrCat(closing_.size(),
                      " datasets are being closed, as many as may be open, and "
-                     "their storage does not answer: ",
+                     "their storage does not answer; ",
                      longest->Text(now)));
   }
 }
@@ -87,8 +87,8 @@ void DatasetCloser::Sweep() {
 }
 
 std::string DatasetCloser::Closing::Text(base::TimePoint now) const {
-  return absl::StrCat(what, " for ", std::chrono::duration_cast<seconds>(now - begun).count(),
-                      " s");
+  return absl::StrCat(what, " has been closing for ",
+                      std::chrono::duration_cast<seconds>(now - begun).count(), " s");
 }
 
 const DatasetCloser::Closing* DatasetCloser::Longest() const {

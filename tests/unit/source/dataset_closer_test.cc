@@ -62,7 +62,7 @@ TEST_F(DatasetCloserTest, NoneIsOpenedWhileTooManyAreBeingClosed) {
   const absl::Status refused = closer_->AwaitRoom(kSoon);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(refused.message(), HasSubstr("3 datasets are being closed"));
-  EXPECT_THAT(refused.message(), HasSubstr("fake /fake/0 for 0 s"));
+  EXPECT_THAT(refused.message(), HasSubstr("fake /fake/0 has been closing for 0 s"));
 
   answer_.set_value();
   EXPECT_TRUE(closer_->AwaitRoom(std::chrono::seconds(20)).ok());
