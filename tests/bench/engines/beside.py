@@ -1,0 +1,129 @@
+"""What decoding on the GPU costs a training loop: ResNet-50 on synthetic batches, alone and beside a loader that nobody trains on.
+
+    python3 tests/bench/engines/beside.py --data DIR [--rate 8900 10000] [--peer]
+
+The loader's batches are taken, finished to bfloat16, at a rate that is kept to. It has run for some seconds before anything is
+measured, so that it neither starts late nor catches up. With --peer torchvision's `decode_jpeg`, which neither crops nor
+resizes, decodes as fast as it can, from memory.
+"""
+import argparse
+import contextlib
+import pathlib
+import statistics
+import threading
+import time
+
+import setting
+import torch
+
+RUN_IN_SECONDS = 2.5
+LATE_SECONDS = 0.25  # is not caught up on
+GOAL = 0.965
+
+
+class Beside(threading.Thread):
+    """Calls `take`, which makes as many images as it returns, `rate` images a second, on a stream of low priority."""
+
+    def __init__(self, take, rate):
+        super().__init__(daemon=True)
+        self.images = 0
+        self._take, self._rate, self._ended = take, rate, threading.Event()
+        self._stream = torch.cuda.Stream(priority=0)
+        self.error = None
+
+    def run(self):
+        due = time.perf_counter()
+        try:
+            with torch.cuda.stream(self._stream):
+                while not self._ended.is_set():
+                    made = self._take()
+                    self.images += made
+                    due = max(due + made / self._rate, time.perf_counter() - LATE_SECONDS)
+                    time.sleep(max(0.0, due - time.perf_counter()))
+        except Exception as error:  # the training loop reports it
+            self.error = error
+
+    def end(self):
+        self._ended.set()
+        self.join()
+        if self.error:
+            raise self.error
+
+
+def of_loader(loader):
+    batches = setting.forever(loader)
+
+    def take():
+        batch = next(batches)
+        return len(batch["label"])
+
+    return take
+
+
+def of_torchvision(asked):
+    from torchvision.io import decode_jpeg
+    files = [torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8)
+             for path in sorted(pathlib.Path(asked.data).rglob("*.JP*G"))]
+    at = 0
+
+    def take(count=64):
+        nonlocal at
+        decode_jpeg([files[(at + i) % len(files)] for i in range(count)], device="cuda")
+        at += count
+        return count
+
+    return take
+
+
+def measured(training, take, rate, seconds):
+    """(the training's images/s, the decoded images/s)"""
+    beside = Beside(take, rate)
+    beside.start()
+    try:
+        training.rate(RUN_IN_SECONDS)
+        images, begin = beside.images, time.perf_counter()
+        trained = training.rate(seconds)
+        return trained, (beside.images - images) / (time.perf_counter() - begin)
+    finally:
+        beside.end()
+
+
+def row(name, training, take, rate, asked):
+    ratios, decoded = [], []
+    before = training.rate(asked.seconds)
+    for _ in range(asked.rounds):
+        trained, images = measured(training, take, rate, asked.seconds)
+        after = training.rate(asked.seconds)
+        ratios.append(2 * trained / (before + after))
+        decoded.append(images)
+        before = after
+    ratio, images = statistics.median(ratios), statistics.median(decoded)
+    cost = (1 - ratio) / images
+    most = f"{(1 - GOAL) / cost:,.0f}" if cost > 0 else "any"
+    each = ", ".join(f"{one:.3f}" for one in ratios)
+    print(f"| {name} | {images:,.0f} | {ratio:.3f} ({each}) | {cost * 1e6:.2f} | {most} |", flush=True)
+
+
+def main():
+    parser = setting.parser(__doc__.splitlines()[0])
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--rate", type=float, nargs="+", default=[8900.0, 10000.0], help="images/s")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer", action="store_true", help="torchvision's decoder, too")
+    asked = parser.parse_args()
+    with setting.served(asked) as served, contextlib.closing(setting.loader(served, asked, decode="gpu")) as loader:
+        training = setting.Training("resnet50", asked.batch_size)
+        training.rate(asked.seconds)  # algorithms are chosen
+        ours = of_loader(loader)
+        for _ in range(len(loader)):  # the first epoch reads each scan to its end
+            ours()
+        print(f"{setting.machine_line()}; ResNet-50 alone {training.rate(asked.seconds):,.0f} images/s\n")
+        print(f"| beside ResNet-50 | images/s | of its speed (rounds) | µs an image | images/s at {GOAL} |\n|---|---|---|---|---|")
+        for rate in asked.rate:
+            row(f"a loader held at {rate:,.0f}", training, ours, rate, asked)
+        if asked.peer:
+            row("torchvision's decode_jpeg", training, of_torchvision(asked), 1e9, asked)
+
+
+if __name__ == "__main__":
+    main()
