@@ -55,6 +55,12 @@ absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes) {
   return base::ErrnoStatus(errno, "giving pages back to the system");
 }
 
+std::optional<uint64_t> FindPages(const Fd& memory, uint64_t from) {
+  const off_t found = ::lseek(memory.get(), static_cast<off_t>(from), SEEK_DATA);
+  if (found < 0) return std::nullopt;
+  return static_cast<uint64_t>(found);
+}
+
 absl::StatusOr<size_t> SizeOf(const Fd& fd) {
   // glibc's fstat is newfstatat, which takes a path, so confined processes may not call it.
   struct stat status;

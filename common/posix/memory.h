@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,9 @@ absl::StatusOr<Fd> ReadOnlyView(const Fd& memory);
 // Returns the pages of [from, from + bytes) to the system even where they are mapped; they read as
 // zeros from then on. **Requires**: `memory` is writable.
 absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes);
+// The offset of the first page from `from` on that was written, by lseek(2); nullopt: there is
+// none. It moves the descriptor's position.
+std::optional<uint64_t> FindPages(const Fd& memory, uint64_t from);
 
 // The size of the file behind a descriptor, by fstat(2).
 absl::StatusOr<size_t> SizeOf(const Fd& fd);

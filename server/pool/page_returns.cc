@@ -2,18 +2,35 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "common/posix/failpoint.h"
 #include "common/posix/limits.h"
 
 namespace penstock::pool {
+namespace {
+
+// A thread of low priority has the file's lock for as long as one piece takes, and whoever is in a
+// hurry waits for it.
+constexpr uint64_t kPiece = uint64_t{4} << 20;
+
+// Gives back the next piece from `done` on, and moves `done` behind it. Whether there was one.
+bool GiveBackPiece(const posix::Fd& memory, uint64_t& done) {
+  const std::optional<uint64_t> at = posix::FindPages(memory, done);
+  if (!at) return false;
+  posix::GiveBackPages(memory, *at, kPiece).IgnoreError();
+  done = *at + kPiece;
+  return true;
+}
+
+}  // namespace
 
 // Not only when the last client unmaps it: one that never does would keep pages that the pool no
 // longer counts. If this fails, they return with the last mapping.
-void GiveBackWhole(MappedMemory memory) {
-  if (memory.mapping.size() > 0)
-    posix::GiveBackPages(memory.memory, 0, memory.mapping.size()).IgnoreError();
+void GiveBackWhole(const MappedMemory& memory) {
+  const absl::StatusOr<size_t> bytes = posix::SizeOf(memory.memory);
+  if (bytes.ok()) posix::GiveBackPages(memory.memory, 0, *bytes).IgnoreError();
   PENSTOCK_FAILPOINT("pool.pages_given_back");
 }
 
@@ -28,11 +45,11 @@ PageReturns::~PageReturns() {
 
 void PageReturns::Take(MappedMemory memory) {
   if (!thread_) thread_ = posix::LooseThreads::Start([this] { Work(); });
-  if (!thread_) return GiveBackWhole(std::move(memory));
+  if (!thread_) return GiveBackWhole(memory);
   {
     const base::MutexLock lock(mutex_);
     bytes_ += memory.bytes;
-    waiting_.push_back(std::move(memory));
+    waiting_.push_back(std::make_shared<Returning>(Returning{.memory = std::move(memory)}));
   }
   changed_.NotifyAll();
 }
@@ -40,6 +57,17 @@ void PageReturns::Take(MappedMemory memory) {
 uint64_t PageReturns::bytes() const {
   const base::MutexLock lock(mutex_);
   return bytes_;
+}
+
+void PageReturns::Hurry() {
+  std::deque<Shared> all;
+  {
+    const base::MutexLock lock(mutex_);
+    all.swap(waiting_);
+    bytes_ = 0;
+  }
+  for (const Shared& each : all) GiveBackWhole(each->memory);
+  changed_.NotifyAll();
 }
 
 void PageReturns::Wait() {
@@ -50,23 +78,28 @@ void PageReturns::Wait() {
 void PageReturns::Work() {
   ::pthread_setname_np(::pthread_self(), "pool-returns");
   posix::GiveWay(posix::Priority::kLow).IgnoreError();
-  while (std::optional<MappedMemory> next = Next()) {
-    const uint64_t bytes = next->bytes;
-    GiveBackWhole(*std::move(next));
-    {
-      const base::MutexLock lock(mutex_);
-      waiting_.pop_front();
-      bytes_ -= bytes;
-    }
-    changed_.NotifyAll();
+  while (const Shared next = Next()) {
+    if (GiveBackPiece(next->memory.memory, next->done)) continue;
+    GiveBackWhole(next->memory);  // pages that were never written
+    HasReturned(next);
   }
 }
 
-std::optional<MappedMemory> PageReturns::Next() {
+PageReturns::Shared PageReturns::Next() {
   const base::MutexLock lock(mutex_);
   while (!stopping_ && waiting_.empty()) changed_.Wait(mutex_);
-  if (stopping_) return std::nullopt;
-  return std::move(waiting_.front());
+  return stopping_ ? nullptr : waiting_.front();
+}
+
+// If it is not the first any more, Hurry has taken it.
+void PageReturns::HasReturned(const Shared& memory) {
+  {
+    const base::MutexLock lock(mutex_);
+    if (waiting_.empty() || waiting_.front() != memory) return;
+    waiting_.pop_front();
+    bytes_ -= memory->memory.bytes;
+  }
+  changed_.NotifyAll();
 }
 
 }  // namespace penstock::pool

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 
 #include "common/base/mutex.h"
@@ -22,8 +23,8 @@ struct MappedMemory {
   uint64_t bytes = 0;  // that were counted
 };
 
-// Gives all pages back, even where others map the memory, and closes it.
-void GiveBackWhole(MappedMemory memory);
+// Gives all pages back, even where others map the memory.
+void GiveBackWhole(const MappedMemory& memory);
 
 class PageReturns {
  public:
@@ -37,18 +38,27 @@ class PageReturns {
   void Take(MappedMemory memory);
   // The bytes that are still to be given back.
   uint64_t bytes() const;
+  // Gives all of it back now, on the caller's thread, because someone needs it.
+  void Hurry();
   // Waits until all is given back.
   void Wait();
 
  private:
+  struct Returning {
+    MappedMemory memory;
+    uint64_t done = 0;  // bytes from the beginning; only the thread uses it
+  };
+  using Shared =
+      std::shared_ptr<Returning>;  // by the thread, whose piece may be under way, and Hurry
   void Work();
-  std::optional<MappedMemory> Next();
+  Shared Next();
+  void HasReturned(const Shared& memory);
 
   mutable base::Mutex mutex_;
   base::CondVar changed_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   // The first one is being given back.
-  std::deque<MappedMemory> waiting_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<Shared> waiting_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::optional<posix::LooseThreads::Thread> thread_;  // started when there is something to do
 };

@@ -183,6 +183,8 @@ absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64
 // Frees preallocated memory, then segments that other arenas can spare, oldest first, then what
 // unused sparse slots were granted, until `bytes` are left.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
+  // What is on its way back is no longer counted, but the machine does not have it yet.
+  if (returns_->bytes() > 0 && MachineHas() < bytes) returns_->Hurry();
   if (Left() >= bytes) return;
   const bool has_time = MachineHas() >= bytes + returns_->bytes();
   const Return pages = has_time ? Return::kSoon : Return::kNow;
@@ -236,7 +238,7 @@ bool Pool::GiveUp(SegmentId id, Return pages) {
 
 void Pool::GiveBack(MappedMemory memory, Return pages) {
   if (pages == Return::kSoon) return returns_->Take(std::move(memory));
-  GiveBackWhole(std::move(memory));
+  GiveBackWhole(memory);
 }
 
 uint64_t Pool::Left() const { return options_.max_bytes - charged_bytes_ - spares_.bytes(); }

@@ -61,6 +61,45 @@ TEST(PageReturnsTest, MemoryThatIsNotMappedIsClosed) {
   EXPECT_EQ(returns.bytes(), 0u);
 }
 
+// The thread may be in the middle of the first one, or be done already.
+TEST(PageReturnsTest, WhoeverNeedsItGivesAllOfItBack) {
+  for (int round = 0; round < 50; ++round) {
+    PageReturns returns;
+    std::vector<posix::Fd> theirs;
+    for (int i = 0; i < 8; ++i) {
+      MappedMemory memory = FullMemory();
+      theirs.push_back(memory.memory.Duplicate().value());
+      returns.Take(std::move(memory));
+    }
+
+    returns.Hurry();
+
+    EXPECT_EQ(returns.bytes(), 0u);
+    for (const posix::Fd& each : theirs) ASSERT_EQ(PagesOf(each), 0u);
+    MappedMemory more = FullMemory();
+    const posix::Fd later = more.memory.Duplicate().value();
+    returns.Take(std::move(more));
+    returns.Wait();
+    EXPECT_EQ(returns.bytes(), 0u);
+    EXPECT_EQ(PagesOf(later), 0u);
+  }
+}
+
+TEST(PageReturnsTest, MemoryOfManyPiecesLosesAllPages) {
+  constexpr uint64_t kLarge = uint64_t{1} << 33;
+  MappedMemory memory = {.memory = posix::MakeMemory("test", kLarge).value(), .bytes = kBytes};
+  memory.mapping = posix::Mapping::Map(memory.memory, kLarge, posix::Access::kReadWrite).value();
+  for (uint64_t at = 0; at < kLarge; at += kLarge / 64)
+    std::memset(memory.mapping.data() + at, 'x', 9 << 12);
+  const posix::Fd theirs = memory.memory.Duplicate().value();
+  PageReturns returns;
+
+  returns.Take(std::move(memory));
+  returns.Wait();
+
+  EXPECT_EQ(PagesOf(theirs), 0u);
+}
+
 TEST(PageReturnsTest, ItMayEndWithMuchToDo) {
   for (int round = 0; round < 20; ++round) {
     PageReturns returns;

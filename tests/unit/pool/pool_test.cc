@@ -369,6 +369,19 @@ TEST_F(ShortOfMemoryTest, PagesAreGivenBackAtOnceIfTheMachineNeedsThem) {
   EXPECT_FALSE(IsThereAThread("pool-returns"));
 }
 
+// They are not counted any more, so nothing else would say that they are still missing.
+TEST_F(ShortOfMemoryTest, PagesThatAreOnTheirWayBackAreNotMissed) {
+  Pool pool = MakePool(8 * kSlot);
+  const posix::Fd first = LeaveIdle(pool, 1), second = LeaveIdle(pool, 2);
+  pool.Tick(start_ + seconds(60), seconds(60));
+  ASSERT_EQ(pool.Used().segments, 0u);
+
+  EXPECT_TRUE(pool.Reserve(pool.ArenaOf(3, kLayout), 8).ok());
+
+  EXPECT_EQ(TouchedBytes(first), 0u);
+  EXPECT_EQ(TouchedBytes(second), 0u);
+}
+
 TEST_F(ShortOfMemoryTest, NobodyWaitsForPagesIfTheMachineHasOthers) {
   Pool pool = MakePool(4 * kSlot);
   const posix::Fd idle = LeaveIdle(pool, 1);

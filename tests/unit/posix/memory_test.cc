@@ -69,6 +69,21 @@ TEST(MemoryTest, AViewShowsWhatTheOwnerWrites) {
   EXPECT_EQ(theirs->data()[0], std::byte{0});
 }
 
+TEST(MemoryTest, PagesThatWereWrittenAreFoundUntilTheyAreGivenBack) {
+  constexpr size_t kPage = 4096, kPages = 100;
+  const Fd memory = MakeMemory("test", kPages * kPage).value();
+  EXPECT_EQ(FindPages(memory, 0), std::nullopt);
+  const auto mapping = Mapping::Map(memory, kPages * kPage, Access::kReadWrite);
+  mapping->data()[7 * kPage + 1] = std::byte{1};
+  mapping->data()[90 * kPage] = std::byte{1};
+
+  EXPECT_EQ(FindPages(memory, 0), 7 * kPage);
+  EXPECT_EQ(FindPages(memory, 8 * kPage), 90 * kPage);
+  EXPECT_EQ(FindPages(memory, 91 * kPage), std::nullopt);
+  ASSERT_TRUE(GiveBackPages(memory, 0, 50 * kPage).ok());
+  EXPECT_EQ(FindPages(memory, 0), 90 * kPage);
+}
+
 TEST(MappingTest, MoreThanThereIsCannotBeMapped) {
   const Fd memory = Memory();
 
