@@ -44,7 +44,8 @@ absl::StatusOr<DatasetLoader::Loaded> DatasetLoader::Load(const NamedDataset& na
                 .from_cache = opened.from_cache,
                 .warning = opened.warning,
                 .all_examined = opened.all_examined};
-  PENSTOCK_ASSIGN_OR_RETURN(loaded.state, Adopt(dataset, std::move(opened), offered.faults()));
+  PENSTOCK_ASSIGN_OR_RETURN(loaded.state,
+                            Adopt(dataset, std::move(opened), offered.faults(), seen));
   if (!loaded.all_examined) ForgetChangedRows(*loaded.state);
   if (!identity && !dataset.mixture && loaded.all_examined) open_.NoteExamined(loaded.state, begun);
   return loaded;
@@ -83,16 +84,19 @@ DatasetLoader::State DatasetLoader::FindExamined(const NamedDataset& dataset,
 
 // If the dataset is already open and unchanged, under whatever name, its state is used; else a new
 // one.
-absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(
-    const NamedDataset& dataset, OpenedDataset opened,
-    const feed::FaultPolicy::Options& faults) const {
+absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(const NamedDataset& dataset,
+                                                          OpenedDataset opened,
+                                                          const feed::FaultPolicy::Options& faults,
+                                                          const Seen& seen) const {
   const DatasetIdentity identity = opened.identity;
   const bool may_share = opened.all_examined;
   open_.Name(dataset, identity.key);
   const State known = open_.FindUnchanged(dataset, identity);
   if (known != nullptr && IsSafeToShare(*known, opened)) return known;
-  if (opened.dataset->storage() != source::Storage::kNothing)
-    PENSTOCK_RETURN_IF_ERROR(closer_.AwaitRoom(kPatience));
+  if (source::DatasetCloser::IsCounted(*opened.dataset)) {
+    const uint64_t files = FilesOf(opened);
+    PENSTOCK_RETURN_IF_ERROR(closer_.AwaitRoom(kPatience, [&] { return seen(files); }));
+  }
   PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity));
   return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);
 }

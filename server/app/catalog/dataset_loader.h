@@ -61,7 +61,7 @@ class DatasetLoader {
                                           const Seen& seen) const;
   State FindExamined(const NamedDataset& dataset, base::TimePoint asked) const;
   absl::StatusOr<State> Adopt(const NamedDataset& dataset, OpenedDataset opened,
-                              const feed::FaultPolicy::Options& faults) const;
+                              const feed::FaultPolicy::Options& faults, const Seen& seen) const;
   std::string StateDirOf(const NamedDataset& dataset) const;
   State NewState(const NamedDataset& dataset, OpenedDataset opened,
                  const feed::FaultPolicy::Options& faults) const;

@@ -24,27 +24,34 @@ constexpr std::chrono::milliseconds kLookEvery(10);
 }  // namespace
 
 std::shared_ptr<const Dataset> DatasetCloser::Share(std::unique_ptr<const Dataset> dataset) {
-  if (dataset->storage() == Storage::kNothing) return dataset;
+  if (!IsCounted(*dataset)) return dataset;
   return {dataset.release(), [closer = weak_from_this()](const Dataset* last) {
             std::unique_ptr<const Dataset> closed(last);
             if (const auto alive = closer.lock()) alive->Close(std::move(closed));
           }};
 }
 
-absl::Status DatasetCloser::AwaitRoom(base::Duration patience) {
+bool DatasetCloser::IsCounted(const Dataset& dataset) {
+  return dataset.storage() != Storage::kNothing && dataset.storage() != Storage::kMade;
+}
+
+// The refusal names no dataset: it may be another user's.
+absl::Status DatasetCloser::AwaitRoom(base::Duration patience,
+                                      const std::function<bool()>& is_wanted) {
   const base::TimePoint until = base::Now() + patience;
   for (;; std::this_thread::sleep_for(kLookEvery)) {
+    if (!is_wanted()) return absl::CancelledError("opening the dataset was cancelled");
     const base::TimePoint now = base::Now();
     const base::MutexLock lock(mutex_);
     Sweep();
+    SayIfTheyHang(now);
     if (closing_.size() < most_) return absl::OkStatus();
     const Closing* const longest = Longest();
     if (longest == nullptr || now < until) continue;
-    return absl::ResourceExhaustedError(
-        absl::StrCat(closing_.size(),
-                     " datasets are being closed, as many as may be open, and "
-                     "their storage does not answer; ",
-                     longest->Text(now)));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        closing_.size(), " datasets are being closed, as many as may be open, one of them for ",
+        longest->Seconds(now),
+        " s; their storage does not answer (the daemon's log says which); try again later"));
   }
 }
 
@@ -86,9 +93,8 @@ void DatasetCloser::Sweep() {
   });
 }
 
-std::string DatasetCloser::Closing::Text(base::TimePoint now) const {
-  return absl::StrCat(what, " has been closing for ",
-                      std::chrono::duration_cast<seconds>(now - begun).count(), " s");
+int64_t DatasetCloser::Closing::Seconds(base::TimePoint now) const {
+  return std::chrono::duration_cast<seconds>(now - begun).count();
 }
 
 const DatasetCloser::Closing* DatasetCloser::Longest() const {
@@ -101,7 +107,8 @@ void DatasetCloser::SayIfTheyHang(base::TimePoint now) {
   const Closing* const longest = Longest();
   if (longest == nullptr || now - longest->begun < kLong) return;
   said_ = now;
-  PENSTOCK_LOG(kWarning, "datasets_take_long_to_close", {"longest", longest->Text(now)});
+  PENSTOCK_LOG(kWarning, "datasets_take_long_to_close", {"longest", longest->what},
+               {"seconds", longest->Seconds(now)});
 }
 
 }  // namespace penstock::source

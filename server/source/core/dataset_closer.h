@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -25,11 +26,14 @@ class DatasetCloser : public std::enable_shared_from_this<DatasetCloser> {
   explicit DatasetCloser(size_t most) : most_(most) {}
   ~DatasetCloser() { Stop(); }
 
-  // One of Storage::kNothing is closed by its last owner: that takes no time.
+  // One without files (Storage::kNothing, kMade) is closed by its last owner: that takes no time.
   std::shared_ptr<const Dataset> Share(std::unique_ptr<const Dataset> dataset);
-  // Waits until another dataset may be opened, for `patience` at most. **Errors**:
-  // ResourceExhausted says which dataset has been closing for longest.
-  absl::Status AwaitRoom(base::Duration patience);
+  // Whether opening this one has to wait for room: it has files.
+  static bool IsCounted(const Dataset& dataset);
+  // Waits until another dataset may be opened, for `patience` at most, while `is_wanted` says so.
+  // **Errors**: ResourceExhausted says for how long one has been closing, and the log which one;
+  // Cancelled.
+  absl::Status AwaitRoom(base::Duration patience, const std::function<bool()>& is_wanted);
   // Waits until all are closed. Those that follow are closed by their last owners.
   void Stop();
 
@@ -41,7 +45,7 @@ class DatasetCloser : public std::enable_shared_from_this<DatasetCloser> {
     base::TimePoint begun;
 
     bool has_ended() const { return thread.ended->load(std::memory_order_acquire); }
-    std::string Text(base::TimePoint now) const;
+    int64_t Seconds(base::TimePoint now) const;
   };
   void Close(std::unique_ptr<const Dataset> dataset);
   void Sweep() PENSTOCK_REQUIRES(mutex_);
