@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/units.h"
+#include "server/source/files/index_memory.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/python_order.h"
 #include "server/source/files/roots.h"
@@ -13,6 +14,10 @@
 
 namespace penstock::source {
 namespace {
+
+// What a name takes until its dataset is open, at most: its text, the paths of an image and of what
+// belongs to it, and what is known of both files. Paths have its bytes, too.
+constexpr uint64_t kMemoryOfName = 256, kCopiesOfName = 6;
 
 bool IsYaml(absl::string_view path) {
   return absl::EndsWithIgnoreCase(path, ".yaml") || absl::EndsWithIgnoreCase(path, ".yml");
@@ -65,6 +70,11 @@ absl::StatusOr<ReadNamesOf> AnnotatedOpening::ReadNames(const std::string& path)
     const auto list =
         parsers_.ReadNames(file, IsYaml(path) ? NamesFormat::kYaml : NamesFormat::kLines);
     if (!list.ok()) return list.status();
+    const uint64_t count = list->rows.size();
+    PENSTOCK_RETURN_IF_ERROR(
+        CheckIndexMemory(count * kMemoryOfName + list->paths.size() * kCopiesOfName, file.path));
+    all.names.reserve(count);
+    all.lines.reserve(count);
     const char* at = list->paths.data();
     for (const ListedRow& row : list->rows) {
       all.names.emplace_back(at, row.path_bytes);

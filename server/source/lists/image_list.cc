@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "common/base/check.h"
 #include "common/base/hash.h"
+#include "server/source/files/index_memory.h"
 #include "server/source/files/listing.h"
 #include "server/source/files/parallel_for.h"
 #include "server/source/lists/listed_images.h"
@@ -168,6 +169,14 @@ absl::string_view ImageList::PathOf(uint64_t sample) const {
   return {paths.data() + begin, files[sample].path_end - begin};
 }
 
+absl::Status ImageList::Reserve(uint64_t count, uint64_t path_bytes, absl::string_view named_by) {
+  constexpr uint64_t kOfFile = sizeof(ListedFile) + sizeof(uint64_t);  // Examine keeps its device
+  PENSTOCK_RETURN_IF_ERROR(CheckIndexMemory(count * kOfFile + path_bytes, named_by));
+  files.reserve(count);
+  paths.reserve(path_bytes);
+  return absl::OkStatus();
+}
+
 void ImageList::AddFile(absl::string_view path, uint32_t line) {
   paths.insert(paths.end(), path.begin(), path.end());
   files.push_back({.path_end = paths.size(), .line = line});
@@ -212,14 +221,22 @@ std::unique_ptr<Dataset> MakeImageList(absl::string_view kind, Tree tree, ImageL
       kind, std::make_shared<const ListedImages>(std::move(tree), std::move(list)));
 }
 
+FromFolder::FromFolder(const std::string& folder)
+    : beneath_(folder == "/" ? folder : folder + "/") {
+  for (const char c : beneath_.substr(1))
+    if (c == '/') up_ += "../";
+}
+
+FromFolder::Path FromFolder::Find(absl::string_view path) const {
+  if (!absl::StartsWith(path, "/")) return {.up = "", .rest = path};
+  if (absl::StartsWith(path, beneath_)) return {.up = "", .rest = path.substr(beneath_.size())};
+  return {.up = up_, .rest = path.substr(1)};
+}
+
 std::string RelativeToFolder(const std::string& folder, absl::string_view path) {
-  if (!absl::StartsWith(path, "/")) return std::string(path);
-  const std::string beneath = folder == "/" ? folder : folder + "/";
-  if (absl::StartsWith(path, beneath)) return std::string(path.substr(beneath.size()));
-  std::string up;
-  for (const char c : beneath.substr(1))
-    if (c == '/') up += "../";
-  return absl::StrCat(up, path.substr(1));
+  const FromFolder from(folder);
+  const FromFolder::Path found = from.Find(path);
+  return absl::StrCat(found.up, found.rest);
 }
 
 }  // namespace penstock::source

@@ -33,6 +33,9 @@ struct ImageList {
   std::vector<ListColumn> columns = {};
 
   absl::string_view PathOf(uint64_t sample) const;
+  // Makes room for files, and paths of as many bytes together, if what they and Examine take is
+  // not too much. **Errors**: those of CheckIndexMemory, with the path of what names the files.
+  absl::Status Reserve(uint64_t count, uint64_t path_bytes, absl::string_view named_by);
   // Adds a file, which is not examined yet.
   void AddFile(absl::string_view path, uint32_t line = 0);
 };
@@ -54,8 +57,23 @@ absl::StatusOr<uint64_t> Examine(const Tree& tree, ImageList& list, const Examin
 // `kind`: Dataset::kind. **Requires**: the list has at least one file.
 std::unique_ptr<Dataset> MakeImageList(absl::string_view kind, Tree tree, ImageList list);
 
-// The path, as OpenBeneath wants it: relative to the tree's folder. An absolute one that does not
+// Paths, as OpenBeneath wants them: relative to the tree's folder. An absolute one that does not
 // lie beneath begins with `..`.
+class FromFolder {
+ public:
+  explicit FromFolder(const std::string& folder);
+
+  // A path in two parts, of which the first may be empty. They live as long as this and the path.
+  struct Path {
+    absl::string_view up, rest;
+    uint64_t bytes() const { return up.size() + rest.size(); }
+  };
+  Path Find(absl::string_view path) const;
+
+ private:
+  std::string beneath_, up_;
+};
+
 std::string RelativeToFolder(const std::string& folder, absl::string_view path);
 
 }  // namespace penstock::source

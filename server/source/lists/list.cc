@@ -45,21 +45,31 @@ absl::StatusOr<ScannedList> ReadRows(const TreeFile& file, const ListOptions& op
                           watch);
 }
 
-// Makes paths relative to the tree's folder.
-ImageList ToImageList(ScannedList scanned, const Tree& tree) {
+// Calls `use` with each row and its path, relative to the tree's folder.
+template <typename Use>
+void ForEachPath(const ScannedList& scanned, const FromFolder& from, Use use) {
+  const char* at = scanned.paths.data();
+  for (const ListedRow& row : scanned.rows) {
+    use(row, from.Find({at, row.path_bytes}));
+    at += row.path_bytes;
+  }
+}
+
+// A path of two bytes can become one of hundreds, so all are counted before any is kept.
+absl::StatusOr<ImageList> ToImageList(ScannedList scanned, const Tree& tree,
+                                      const std::string& file) {
   ImageList list = {.labeled = scanned.labeled,
                     .labels = std::move(scanned.labels),
                     .classes = std::move(scanned.classes),
                     .columns = std::move(scanned.columns)};
-  list.files.reserve(scanned.rows.size());
-  list.paths.reserve(scanned.paths.size());
-  const char* at = scanned.paths.data();
-  for (const ListedRow& row : scanned.rows) {
-    const std::string path = RelativeToFolder(tree.folder(), {at, row.path_bytes});
-    at += row.path_bytes;
-    list.paths.insert(list.paths.end(), path.begin(), path.end());
-    list.files.push_back({.path_end = list.paths.size(), .line = row.line});
-  }
+  const FromFolder from(tree.folder());
+  uint64_t bytes = 0;
+  ForEachPath(scanned, from, [&](auto&, const FromFolder::Path& path) { bytes += path.bytes(); });
+  PENSTOCK_RETURN_IF_ERROR(list.Reserve(scanned.rows.size(), bytes, file));
+  ForEachPath(scanned, from, [&](const ListedRow& row, const FromFolder::Path& path) {
+    list.paths.insert(list.paths.end(), path.up.begin(), path.up.end());
+    list.AddFile(path.rest, row.line);
+  });
   return list;
 }
 
@@ -90,7 +100,7 @@ absl::StatusOr<OpenedList> OpenList(const ListOptions& options, Parsers& parsers
         "'", file.path(), "' changed while it was read; open it again when it is complete"));
   OpenedList opened;
   opened.warning = WarningOf(scanned, file.path());
-  ImageList list = ToImageList(std::move(scanned), tree);
+  PENSTOCK_ASSIGN_OR_RETURN(ImageList list, ToImageList(std::move(scanned), tree, file.path()));
   PENSTOCK_ASSIGN_OR_RETURN(
       const uint64_t states,
       Examine(tree, list,

@@ -6,6 +6,9 @@
 
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
+#include "common/posix/machine.h"
+#include "server/source/lists/image_list.h"
 #include "server/source/parse/directly.h"
 #include "tests/support/fakes/unpacked.h"
 #include "tests/support/files/temp_folder.h"
@@ -246,6 +249,38 @@ TEST(ListTextTest, WrongTextsAreRefused) {
   for (const char* text : {"list:", "list:x.csv", "list:/x.csv,path=", "list:/x.csv,header=maybe",
                            "list:/x.csv,reals=int64", "list:/x.csv,root=r", "list:/x.csv,else=1"})
     EXPECT_TRUE(absl::IsInvalidArgument(ParseListText(text).status())) << text;
+}
+
+// Two bytes of a list become hundreds in a folder that lies deep.
+TEST_F(ListTest, MorePathsThanTheMachineHasMemoryForAreRefused) {
+  constexpr int kDepth = 800;
+  std::string folder = "d";
+  for (int i = 0; i < kDepth; ++i) folder += "/d";
+  const uint64_t rows = posix::ReadMachine().Memory() / 2 / (3 * kDepth) + 1000;
+  std::string text;
+  text.reserve(3 * rows);
+  for (uint64_t row = 0; row < rows; ++row) text += "/a\n";
+  temp_.Write(folder + "/list.csv", text);
+  const auto spec = ParseListText("list:" + temp_.At(folder + "/list.csv") + ",path=0,header=no");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+
+  const auto opened = OpenList({.spec = *spec}, *DirectParsers());
+
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kResourceExhausted) << opened.status();
+  EXPECT_THAT(opened.status().message(), HasSubstr("/list.csv': opening its dataset takes "));
+}
+
+TEST(FromFolderTest, PathsAreRelativeToTheFolder) {
+  const auto relative = [](const std::string& folder, absl::string_view path) {
+    const FromFolder from(folder);
+    const FromFolder::Path found = from.Find(path);
+    EXPECT_EQ(found.bytes(), RelativeToFolder(folder, path).size());
+    return absl::StrCat(found.up, found.rest);
+  };
+  EXPECT_EQ(relative("/a/b", "c.jpg"), "c.jpg");
+  EXPECT_EQ(relative("/a/b", "/a/b/c.jpg"), "c.jpg");
+  EXPECT_EQ(relative("/a/b", "/a/bc.jpg"), "../../a/bc.jpg");
+  EXPECT_EQ(relative("/", "/a/c.jpg"), "a/c.jpg");
 }
 
 }  // namespace
