@@ -2,7 +2,7 @@
 
     python3 tests/bench/engines/beside.py --data DIR [--rate 8900 10000] [--peer]
 
-The loader's batches are taken, finished to bfloat16, at a rate that is kept to. It has run for some seconds before anything is
+The loader's batches are taken at a rate that is kept to. It has run for some seconds before anything is
 measured, so that it neither starts late nor catches up. With --peer torchvision's `decode_jpeg`, which neither crops nor
 resizes, decodes as fast as it can, from memory.
 """
@@ -22,13 +22,13 @@ GOAL = 0.965
 
 
 class Beside(threading.Thread):
-    """Calls `take`, which makes as many images as it returns, `rate` images a second, on a stream of low priority."""
+    """Calls `take`, which makes as many images as it returns, `rate` images a second, on a stream of its own."""
 
     def __init__(self, take, rate):
         super().__init__(daemon=True)
         self.images = 0
         self._take, self._rate, self._ended = take, rate, threading.Event()
-        self._stream = torch.cuda.Stream(priority=0)
+        self._stream = torch.cuda.Stream()
         self.error = None
 
     def run(self):
@@ -109,10 +109,13 @@ def main():
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rate", type=float, nargs="+", default=[8900.0, 10000.0], help="images/s")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--dtype", choices=("bfloat16", "uint8"), default="bfloat16", help="of the loader's batches")
+    parser.add_argument("--priority", type=int, default=0, help="of the stream that trains: negative is higher")
     parser.add_argument("--peer", action="store_true", help="torchvision's decoder, too")
     asked = parser.parse_args()
-    with setting.served(asked) as served, contextlib.closing(setting.loader(served, asked, decode="gpu")) as loader:
-        training = setting.Training("resnet50", asked.batch_size)
+    with setting.served(asked) as served, contextlib.closing(
+            setting.loader(served, asked, asked.dtype, decode="gpu")) as loader:
+        training = setting.Training("resnet50", priority=asked.priority)
         training.rate(asked.seconds)  # algorithms are chosen
         ours = of_loader(loader)
         for _ in range(len(loader)):  # the first epoch reads each scan to its end

@@ -63,11 +63,14 @@ def _is_for_engines(path):
         return tuple(image.layer[0][1:3]) in SAMPLINGS
 
 
-def loader(served, asked, **more):
-    return penstock.torch.DataLoader(
-        "photographs", asked.batch_size, shuffle=True, drop_last=True, device="cuda", address=served["address"], dtype="bfloat16",
-        memory_format=torch.channels_last,
-        transform=[penstock.RandomResizedCrop(SIDE), penstock.HorizontalFlip(), penstock.Normalize(MEAN, STD)], **more)
+def loader(served, asked, dtype="bfloat16", **more):
+    """Random crops: normalised and channels_last, or as they are if `dtype` is "uint8"."""
+    crop = [penstock.RandomResizedCrop(SIDE), penstock.HorizontalFlip()]
+    if dtype != "uint8":
+        crop.append(penstock.Normalize(MEAN, STD))
+        more["memory_format"] = torch.channels_last
+    return penstock.torch.DataLoader("photographs", asked.batch_size, shuffle=True, drop_last=True, device="cuda",
+                                     address=served["address"], dtype=dtype, transform=crop, **more)
 
 
 def forever(loader):
@@ -76,10 +79,10 @@ def forever(loader):
 
 
 class Training:
-    """A loop that trains `name` on one batch that is on the GPU already."""
+    """A loop that trains `name` on one batch that is on the GPU already, on a stream of `priority`."""
 
-    def __init__(self, name, batch_size):
-        self._batch_size = batch_size
+    def __init__(self, name, batch_size=256, priority=0):
+        self._batch_size, self._stream = batch_size, torch.cuda.Stream(priority=priority) if priority else None
         model, _ = loop.model_of(name, 1000)
         self._loop = loop.Loop(model, ranks.Ranks("cuda"), False)
         images = torch.randn(batch_size, 3, SIDE, SIDE, device="cuda").to(torch.bfloat16, memory_format=torch.channels_last)
@@ -87,7 +90,8 @@ class Training:
 
     def rate(self, seconds):
         """images/s over `seconds`."""
-        return self._loop.train(iter(lambda: self._batch, None), seconds) * self._batch_size
+        with torch.cuda.stream(self._stream):
+            return self._loop.train(iter(lambda: self._batch, None), seconds) * self._batch_size
 
 
 def taken_in(batches, seconds):
