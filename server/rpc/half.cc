@@ -124,7 +124,8 @@ class GrpcHalf final : public Half {
         calls_({.at_once = options.max_calls,
                 .watchers = options.max_watchers,
                 .answers_per_second = options.answers_per_second,
-                .answers_in_a_burst = options.answers_in_a_burst}),
+                .answers_in_a_burst = options.answers_in_a_burst,
+                .answer_bytes = options.answer_bytes}),
         feed_service_(MakeFeedService({controller, calls_, gate})),
         admin_service_(MakeAdminService({controller, calls_, gate})) {}
   ~GrpcHalf() override;

@@ -61,6 +61,10 @@ class AuditedCall {
               telemetry::LogField what)
       : audit_(&audit), caller_(std::move(caller)), rule_(rule), what_(std::move(what)) {}
 
+  // Whose it is, for counting: callers of other machines are one user.
+  uint32_t user() const {
+    return caller_ == nullptr || !caller_->from.empty() ? UINT32_MAX : caller_->uid;
+  }
   // Records how the call ended; only the first call counts.
   void Ended(const absl::Status& status);
 

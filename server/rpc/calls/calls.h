@@ -8,8 +8,10 @@
 #include <list>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
+#include "common/base/shares.h"
 #include "common/base/status.h"
 #include "common/base/token_bucket.h"
 
@@ -21,11 +23,13 @@ class Calls {
     uint64_t at_once = 0;   // unary calls
     uint32_t watchers = 0;  // watching calls
     uint32_t answers_per_second = 1, answers_in_a_burst = 0;
+    uint64_t answer_bytes = 0;  // that clients have not read yet; see HoldAnswer
   };
   explicit Calls(const Limits& limits)
       : limits_(limits),
         answers_({.per_second = limits.answers_per_second, .burst = limits.answers_in_a_burst}),
-        refusals_(answers_) {}
+        refusals_(answers_),
+        unread_(limits.answer_bytes) {}
 
   // Whether a new call may reach the daemon.
   absl::Status MayAsk() {
@@ -45,6 +49,24 @@ class Calls {
   void GiveAnswerBack(bool is_refusal) {
     base::MutexLock lock(mutex_);
     (is_refusal ? refusals_ : answers_).GiveBack();
+  }
+
+  // Counts the bytes of a large response until it is sent, by user, each of whom may hold half of
+  // what the others leave: a client that does not read keeps it in the daemon's memory. Small ones
+  // are bounded by the number of calls.
+  absl::StatusOr<uint64_t> HoldAnswer(uint32_t user, uint64_t bytes) {
+    if (bytes <= kSmallAnswer) return 0;
+    base::MutexLock lock(mutex_);
+    if (!unread_.CanTake(user, false, bytes))
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "the response has ", bytes, " bytes, and this user's calls have not read ",
+          unread_.HeldBy(user), " of earlier ones; read them, or ask for less at once"));
+    unread_.Add(user, bytes);
+    return bytes;
+  }
+  void ReleaseAnswer(uint32_t user, uint64_t bytes) {
+    base::MutexLock lock(mutex_);
+    unread_.Remove(user, bytes);
   }
 
   // A permit for a watching call, held as long as the pointer, which may outlive `this`: the
@@ -80,11 +102,14 @@ class Calls {
   }
 
  private:
+  static constexpr uint64_t kSmallAnswer = uint64_t{64} << 10;
+
   const Limits limits_;
   base::Mutex mutex_;
   base::CondVar changed_;
   base::TokenBucket answers_ PENSTOCK_GUARDED_BY(mutex_);
   base::TokenBucket refusals_ PENSTOCK_GUARDED_BY(mutex_);
+  base::Shares unread_ PENSTOCK_GUARDED_BY(mutex_);
   uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::list<std::weak_ptr<const void>> watchers_ PENSTOCK_GUARDED_BY(mutex_);
 };
@@ -100,15 +125,25 @@ class CallUnderWay {
   // **Requires**: not done.
   base::Duration TakeAnswer(bool is_refusal) { return calls_->TakeAnswer(is_refusal); }
   void GiveAnswerBack(bool is_refusal) { calls_->GiveAnswerBack(is_refusal); }
+  // Until it is done. **Requires**: not done, and called once.
+  absl::Status HoldAnswer(uint32_t user, uint64_t bytes) {
+    user_ = user;
+    PENSTOCK_ASSIGN_OR_RETURN(held_, calls_->HoldAnswer(user, bytes));
+    return absl::OkStatus();
+  }
 
   // Call it when gRPC is done, even if the object lives on.
   void Done() {
-    if (calls_ != nullptr) calls_->End();
+    if (calls_ == nullptr) return;
+    if (held_ > 0) calls_->ReleaseAnswer(user_, held_);
+    calls_->End();
     calls_ = nullptr;
   }
 
  private:
   Calls* calls_;
+  uint32_t user_ = 0;
+  uint64_t held_ = 0;  // bytes of the response
 };
 
 }  // namespace penstock::rpc

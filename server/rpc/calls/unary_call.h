@@ -60,6 +60,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
   void Answer(absl::StatusOr<Response> answer) {
     if (answered_.exchange(true)) return;
+    if (answer.ok()) {
+      const absl::Status held = under_way_.HoldAnswer(audited_.user(), answer->ByteSizeLong());
+      if (!held.ok()) answer = held;
+    }
     audited_.Ended(answer.status());
     // The response lives at least until Finish, and only this code calls Finish.
     status_ = ToGrpc(answer.status());
