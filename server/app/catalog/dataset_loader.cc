@@ -94,8 +94,8 @@ absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(const NamedDataset& da
   const State known = open_.FindUnchanged(dataset, identity);
   if (known != nullptr && IsSafeToShare(*known, opened)) return known;
   if (source::DatasetCloser::IsCounted(*opened.dataset)) {
-    const uint64_t files = FilesOf(opened);
-    PENSTOCK_RETURN_IF_ERROR(closer_.AwaitRoom(kPatience, [&] { return seen(files); }));
+    const uint64_t samples = opened.dataset->samples();
+    PENSTOCK_RETURN_IF_ERROR(closer_.AwaitRoom(kPatience, [&] { return seen(samples); }));
   }
   PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity));
   return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);

@@ -41,13 +41,12 @@ absl::StatusOr<OpenedAnnotated> OpenCoco(const CocoSpec& spec, AnnotatedOpening&
   PENSTOCK_ASSIGN_OR_RETURN(Annotations all, ReadAnnotations(spec, opening));
   ImageList images = {.columns = {{.name = kImageId}}};
   ObjectTable objects = {.points = all.points};
-  const char* at = all.paths.data();
+  PENSTOCK_RETURN_IF_ERROR(
+      AddRows(all.images, all.paths, FromFolder(tree.folder()), spec.annotations, images));
   uint64_t end = 0;
   for (const AnnotatedImage& image : all.images) {
-    images.AddFile(RelativeToFolder(tree.folder(), {at, image.path_bytes}));
     images.columns[0].values.push_back(static_cast<uint64_t>(image.id));
     objects.ends.push_back(end += image.objects);
-    at += image.path_bytes;
   }
   objects.columns = std::move(all.columns);
   objects.boxes = {.kind = base::TargetKind::kBoxes, .format = base::BoxFormat::kCornerAndSize};

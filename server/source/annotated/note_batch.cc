@@ -55,7 +55,7 @@ std::string NoteBatchWriter::Finish() {
   batch.reserve(sizeof head + names_.size() + files.size() * sizeof(File) + content.size());
   Append(batch, &head, sizeof head);
   Append(batch, files.data(), files.size() * sizeof(File));
-  batch += names_;
+  batch.append(names_.data(), names_.size());
   batch += content;
   return batch;
 }

@@ -17,8 +17,8 @@ enum class NoteFormat : uint32_t { kYolo = 0, kVoc = 1 };
 
 class NoteBatchWriter {
  public:
-  // `names`: the classes, one per line, for kVoc.
-  explicit NoteBatchWriter(std::string names) : names_(std::move(names)) {}
+  // `names`: the classes, one per line, for kVoc. They outlive the writer: there are many of them.
+  explicit NoteBatchWriter(absl::string_view names) : names_(names) {}
 
   // `path`: for messages.
   void Add(absl::string_view path, absl::string_view content);
@@ -32,7 +32,7 @@ class NoteBatchWriter {
     uint32_t path_bytes = 0, bytes = 0;
   };
 
-  const std::string names_;
+  const absl::string_view names_;
   std::vector<File> files_;
   std::string content_;  // each file's path and content
 };

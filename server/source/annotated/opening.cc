@@ -25,6 +25,11 @@ bool IsYaml(absl::string_view path) {
 
 }  // namespace
 
+absl::Status CheckMemoryOfNames(uint64_t count, uint64_t bytes, absl::string_view path) {
+  constexpr uint64_t kOfName = 256, kCopies = 6;
+  return CheckIndexMemory(count * kOfName + bytes * kCopies, path);
+}
+
 AnnotatedOpening::AnnotatedOpening(const AnnotatedOptions& options, Parsers& parsers)
     : options_(options),
       parsers_(parsers),
@@ -71,8 +76,7 @@ absl::StatusOr<ReadNamesOf> AnnotatedOpening::ReadNames(const std::string& path)
         parsers_.ReadNames(file, IsYaml(path) ? NamesFormat::kYaml : NamesFormat::kLines);
     if (!list.ok()) return list.status();
     const uint64_t count = list->rows.size();
-    PENSTOCK_RETURN_IF_ERROR(
-        CheckIndexMemory(count * kMemoryOfName + list->paths.size() * kCopiesOfName, file.path));
+    PENSTOCK_RETURN_IF_ERROR(CheckMemoryOfNames(count, list->paths.size(), file.path));
     all.names.reserve(count);
     all.lines.reserve(count);
     const char* at = list->paths.data();

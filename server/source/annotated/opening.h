@@ -25,6 +25,11 @@ struct ReadNamesOf {
   std::string path = {};  // the file
 };
 
+// Whether names of as many bytes together, which stand for images and what belongs to them, may be
+// kept until the dataset is open: their texts, both files' paths, and what is known of these.
+// **Errors**: those of CheckIndexMemory. `path`: of what names them.
+absl::Status CheckMemoryOfNames(uint64_t count, uint64_t bytes, absl::string_view path);
+
 class AnnotatedOpening {
  public:
   AnnotatedOpening(const AnnotatedOptions& options, Parsers& parsers);

@@ -9,6 +9,7 @@
 #include "server/source/annotated/folder_images.h"
 #include "server/source/annotated/note_files.h"
 #include "server/source/annotated/opening.h"
+#include "server/source/files/index_memory.h"
 #include "server/source/files/python_order.h"
 
 namespace penstock::source {
@@ -91,9 +92,11 @@ absl::StatusOr<OpenedAnnotated> OpenYolo(const YoloSpec& spec, AnnotatedOpening&
   std::sort(paths.begin(), paths.end(), PythonLess);  // whole paths, as Ultralytics
   ImageList images;
   NoteFiles notes = {.tree = labels, .format = NoteFormat::kYolo, .may_lack = true};
+  IndexMemory memory;  // of paths that lead far up
   for (const std::string& path : paths) {
     images.AddFile(path);
     notes.paths.push_back(rule.LabelOf(path, labels));
+    PENSTOCK_RETURN_IF_ERROR(memory.Take(notes.paths.back().size(), spec.images));
   }
   PENSTOCK_RETURN_IF_ERROR(opening.ExamineFiles(tree, images));
   PENSTOCK_ASSIGN_OR_RETURN(ReadNoteFiles read, ReadAllNotes(notes, opening));

@@ -6,6 +6,7 @@
 
 #include "common/base/hash.h"
 #include "server/source/files/checked_header.h"
+#include "server/source/files/index_memory.h"
 
 namespace penstock::source {
 namespace {
@@ -91,6 +92,7 @@ class Writer {
 
 absl::StatusOr<Manifest> BuildManifest(const std::string& root, Scan scan) {
   ManifestHeader header = HeaderFor(root, scan);
+  PENSTOCK_RETURN_IF_ERROR(CheckIndexMemory(BytesOf(header), root));
   PENSTOCK_ASSIGN_OR_RETURN(const posix::Fd memory,
                             posix::MakeMemory("penstock-manifest", BytesOf(header)));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Mapping mapping, posix::Mapping::Map(memory, BytesOf(header),

@@ -22,6 +22,7 @@ namespace {
 
 constexpr uint64_t kLargestPhotograph = std::numeric_limits<uint32_t>::max() - uint64_t{1};
 constexpr size_t kMostEmptyNamed = 5;
+constexpr uint64_t kOfFolder = sizeof(ScannedFolder) + 128;  // with its place in a map
 
 struct PythonOrder {
   bool operator()(const std::string& a, const std::string& b) const { return PythonLess(a, b); }
@@ -68,6 +69,7 @@ class RemoteScanner {
           return absl::FailedPreconditionError(absl::StrCat(
               "'", Url(entry.name),
               "': a class's name must not be empty, '.' or '..', and be UTF-8; rename it"));
+        PENSTOCK_RETURN_IF_ERROR(memory_.Take(kOfFolder + 4 * name.size(), options_.folder));
         classes_.push_back(name);
       }
       return true;
@@ -112,8 +114,8 @@ class RemoteScanner {
                                                      " bytes, too many for an image; remove it"));
     PENSTOCK_RETURN_IF_ERROR(
         memory_.Take(2 * (sizeof(ScannedFile) + name.size()), options_.folder));
-    ScannedFolder& folder = folders[path.substr(0, slash)];
-    folder.path = path.substr(0, slash);
+    PENSTOCK_ASSIGN_OR_RETURN(ScannedFolder * found, FolderAt(path.substr(0, slash), folders));
+    ScannedFolder& folder = *found;
     if (folder.names.size() > std::numeric_limits<uint32_t>::max() - name.size() - 1)
       return absl::ResourceExhaustedError(
           absl::StrCat("'", Url(folder.path), "' holds too many files; use sub-folders"));
@@ -125,6 +127,15 @@ class RemoteScanner {
     ++folder.entries;
     ++found_;
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<ScannedFolder*> FolderAt(const std::string& path, FoldersByPath& folders) {
+    const auto there = folders.find(path);
+    if (there != folders.end()) return &there->second;
+    PENSTOCK_RETURN_IF_ERROR(memory_.Take(kOfFolder + 2 * path.size(), options_.folder));
+    ScannedFolder& folder = folders[path];
+    folder.path = path;
+    return &folder;
   }
 
   absl::Status Sort(ScannedFolder& folder) const {

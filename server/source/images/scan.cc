@@ -39,7 +39,10 @@ struct Visit {
 
 class Scanner {
  public:
-  Scanner(const Tree& tree, const ScanOptions& options) : tree_(tree), options_(options) {
+  Scanner(const Tree& tree, const ScanOptions& options)
+      : tree_(tree),
+        options_(options),
+        memory_(options.memory != nullptr ? *options.memory : own_memory_) {
     parallel_for_.threads = options.threads;
     if (options.progress) parallel_for_.watch = [this] { return Report(); };
   }
@@ -62,6 +65,7 @@ class Scanner {
   absl::Status AddFile(Visit& visit, absl::string_view name, EntryKind kind);
   absl::Status AddLink(Visit& visit, const std::string& name);
   absl::Status CheckNoCircle(const Visit& visit) const;
+  absl::Status Count(const Visit& visit);
   absl::Status AddNextLevel(size_t begin, size_t end);
   absl::Status CheckClasses() const;
   Scan TakeInOrder();
@@ -75,6 +79,8 @@ class Scanner {
   const Tree& tree_;
   const ScanOptions& options_;
   ParallelFor parallel_for_;
+  IndexMemory own_memory_;
+  IndexMemory& memory_;
   std::vector<Visit> visits_;  // parents before children; the root first
   std::atomic<uint64_t> found_{0}, examined_{0};
 };
@@ -138,7 +144,17 @@ absl::Status Scanner::List(size_t at) {
               return PythonLess(folder.NameOf(a), folder.NameOf(b));
             });
   found_ += folder.files.size();
-  return absl::OkStatus();
+  return Count(visit);
+}
+
+// Links to folders multiply what a few entries take, so each visit is counted, with its sub-folders
+// to come.
+absl::Status Scanner::Count(const Visit& visit) {
+  const ScannedFolder& folder = visit.folder;
+  uint64_t bytes = folder.files.capacity() * sizeof(ScannedFile) + folder.names.capacity();
+  for (const std::string& name : visit.folders)
+    bytes += sizeof(Visit) + folder.path.size() + 2 * name.size();
+  return memory_.Take(bytes, tree_.folder());
 }
 
 // Whether files in this folder are samples: those directly in the root belong to no class.
@@ -291,6 +307,15 @@ absl::StatusOr<struct stat> Scanner::StatOf(const posix::Fd& fd, const ScannedFo
 }
 
 }  // namespace
+
+ScannedPaths CountPaths(const Scan& scan) {
+  ScannedPaths all;
+  for (const ScannedFolder& folder : scan.folders) {
+    all.count += folder.files.size();
+    all.bytes += folder.files.size() * folder.path.size() + folder.names.size();
+  }
+  return all;
+}
 
 absl::StatusOr<Scan> ScanDataset(const Tree& tree, const ScanOptions& options) {
   return Scanner(tree, options).Run();

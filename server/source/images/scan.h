@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "common/base/status.h"
+#include "server/source/files/index_memory.h"
 #include "server/source/files/tree.h"
 #include "server/source/images/manifest.h"
 
@@ -40,6 +41,12 @@ struct Scan {
   std::vector<ScannedFolder> folders;
 };
 
+// The files of a scan, and the bytes of their paths from the root, each with one more.
+struct ScannedPaths {
+  uint64_t count = 0, bytes = 0;
+};
+ScannedPaths CountPaths(const Scan& scan);
+
 struct ScanProgress {
   uint64_t found = 0;     // files listed
   uint64_t examined = 0;  // files whose size and time were read; equals `found` at the end
@@ -56,11 +63,13 @@ struct ScanOptions {
   // kImages: every image is a sample, wherever it is in the folder. The folders are then sorted by
   // their whole path, and none has to hold samples.
   ScanFor scan_for = ScanFor::kClasses;
+  IndexMemory* memory = nullptr;  // counts what the scan takes; null: one of its own
 };
 
 // **Errors**: NotFound if there are no classes, or classes without samples; PermissionDenied if a
 // folder cannot be read or a link leads out of the roots; FailedPrecondition for circular links and
-// unusable names; Aborted if the folder keeps changing; Cancelled.
+// unusable names; Aborted if the folder keeps changing; ResourceExhausted if its files take too
+// much memory, because links multiply them or not; Cancelled.
 absl::StatusOr<Scan> ScanDataset(const Tree& tree, const ScanOptions& options);
 
 }  // namespace penstock::source

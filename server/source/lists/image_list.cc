@@ -177,8 +177,9 @@ absl::Status ImageList::Reserve(uint64_t count, uint64_t path_bytes, absl::strin
   return absl::OkStatus();
 }
 
-void ImageList::AddFile(absl::string_view path, uint32_t line) {
-  paths.insert(paths.end(), path.begin(), path.end());
+void ImageList::AddFile(const FromFolder::Path& path, uint32_t line) {
+  paths.insert(paths.end(), path.up.begin(), path.up.end());
+  paths.insert(paths.end(), path.rest.begin(), path.rest.end());
   files.push_back({.path_end = paths.size(), .line = line});
 }
 

@@ -45,31 +45,14 @@ absl::StatusOr<ScannedList> ReadRows(const TreeFile& file, const ListOptions& op
                           watch);
 }
 
-// Calls `use` with each row and its path, relative to the tree's folder.
-template <typename Use>
-void ForEachPath(const ScannedList& scanned, const FromFolder& from, Use use) {
-  const char* at = scanned.paths.data();
-  for (const ListedRow& row : scanned.rows) {
-    use(row, from.Find({at, row.path_bytes}));
-    at += row.path_bytes;
-  }
-}
-
-// A path of two bytes can become one of hundreds, so all are counted before any is kept.
 absl::StatusOr<ImageList> ToImageList(ScannedList scanned, const Tree& tree,
                                       const std::string& file) {
   ImageList list = {.labeled = scanned.labeled,
                     .labels = std::move(scanned.labels),
                     .classes = std::move(scanned.classes),
                     .columns = std::move(scanned.columns)};
-  const FromFolder from(tree.folder());
-  uint64_t bytes = 0;
-  ForEachPath(scanned, from, [&](auto&, const FromFolder::Path& path) { bytes += path.bytes(); });
-  PENSTOCK_RETURN_IF_ERROR(list.Reserve(scanned.rows.size(), bytes, file));
-  ForEachPath(scanned, from, [&](const ListedRow& row, const FromFolder::Path& path) {
-    list.paths.insert(list.paths.end(), path.up.begin(), path.up.end());
-    list.AddFile(path.rest, row.line);
-  });
+  PENSTOCK_RETURN_IF_ERROR(
+      AddRows(scanned.rows, scanned.paths, FromFolder(tree.folder()), file, list));
   return list;
 }
 

@@ -65,6 +65,9 @@ class ListOfFolder {
   ListOfFolder(const Tree& tree, const NamedFolderSpec& spec)
       : tree_(tree), spec_(spec), pattern_(spec.pattern), labels_(LabelsAs::kAuto) {}
 
+  absl::Status Reserve(const ScannedPaths& paths) {
+    return list_.Reserve(paths.count, paths.bytes, tree_.folder());
+  }
   absl::Status Add(const ScannedFolder& folder) {
     states_.Add(folder.device);
     for (const ScannedFile& file : folder.files) {
@@ -162,6 +165,7 @@ absl::StatusOr<OpenedNamedFolder> OpenNamedFolder(const NamedFolderOptions& opti
                             Tree::Open(*folder, CanonicalRoots(roots), options.confinement));
   PENSTOCK_ASSIGN_OR_RETURN(const Scan scan, ScanNamed(tree, options));
   ListOfFolder list(tree, options.spec);
+  PENSTOCK_RETURN_IF_ERROR(list.Reserve(CountPaths(scan)));
   for (const ScannedFolder& each : scan.folders) PENSTOCK_RETURN_IF_ERROR(list.Add(each));
   ImageList images = list.Finish();
   if (images.files.empty())

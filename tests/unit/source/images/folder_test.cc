@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "absl/strings/str_cat.h"
 #include "server/source/images/manifest.h"
+#include "server/source/images/scan.h"
 #include "tests/support/files/manifest_version.h"
 #include "tests/support/files/temp_folder.h"
 
@@ -352,6 +354,27 @@ TEST_F(FolderTest, AReaderOutlivesItsDataset) {
   opened.dataset.reset();
 
   EXPECT_EQ(reader->Open(0)->bytes, 5u);
+}
+
+// 600 files and 30 links, which stand for 666,600 samples.
+TEST_F(FolderTest, FilesThatLinksMultiplyAreCountedBeforeTheyFillTheMemory) {
+  for (int i = 0; i < 600; ++i) temp_.Write(absl::StrCat("links/c/f/", i, ".jpg"), "");
+  for (int i = 0; i < 30; ++i)
+    temp_.Link(absl::StrCat("links/c/", i / 10, "/", i % 10),
+               i < 10 ? temp_.At("links/c/f") : temp_.At(absl::StrCat("links/c/", i / 10 - 1)));
+  const std::string folder = temp_.At("links");
+  const auto tree = Tree::Open(folder, {folder});
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  const auto scan_with = [&](uint64_t available) {
+    IndexMemory memory([available] { return available; });
+    return ScanDataset(*tree, {.threads = 2, .progress = {}, .memory = &memory}).status();
+  };
+  EXPECT_TRUE(scan_with(uint64_t{1} << 40).ok());
+
+  const absl::Status refused = scan_with(2 << 20);
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr(folder + "': opening its dataset takes"));
 }
 
 }  // namespace
