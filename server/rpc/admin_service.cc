@@ -124,13 +124,14 @@ class AdminService final : public v1::AdminService::CallbackService {
       CallbackServerContext* context, const v1::WatchStatusRequest* request) override {
     using Call = RepeatedCall<v1::WatchStatusResponse>;
     Gate::Judged judged = gate_.Judge<v1::WatchStatusRequest>(MakeCall(*context));
+    const uint32_t user = judged.audited.user();
     Call::Options options = {.audited = std::move(judged.audited)};
     absl::Status may = judged.permit.status();
     const auto interval = IntervalFrom(*request);
     if (may.ok()) may = interval.status();
     if (!may.ok()) return Begin(Call::Make(std::move(options)), may);
     options.pause = *interval;
-    const auto reservation = calls_.TakeReservation();
+    const auto reservation = calls_.TakeWatch(user);
     options.ask = [this, permit = *judged.permit, reservation = reservation.value_or(nullptr)](
                       Callback<v1::WatchStatusResponse> done) {
       controller_.LookAround(permit, std::move(done));
@@ -146,6 +147,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     const auto dataset = DatasetFrom(request->dataset());
     absl::Status may = judged.permit.status();
     if (may.ok()) may = dataset.status();
+    if (may.ok()) may = call->Admit();
     if (may.ok() && request->fetch() && request->export_indexes())
       may = absl::InvalidArgumentError("fetch and export_indexes exclude each other");
     if (may.ok() && (request->fetch() || request->export_indexes()))
@@ -168,7 +170,15 @@ class AdminService final : public v1::AdminService::CallbackService {
   grpc::ServerWriteReactor<v1::GetTraceResponse>* GetTrace(
       CallbackServerContext* context, const v1::GetTraceRequest* request) override {
     Gate::Judged judged = gate_.Judge<v1::GetTraceRequest>(MakeCall(*context));
+    const uint32_t user = judged.audited.user();
     const auto call = TraceCall::Make(std::move(judged.audited));
+    if (judged.permit.ok()) {
+      const auto reservation = calls_.TakeTrace(user);
+      if (reservation.ok())
+        call->Keep(*reservation);
+      else
+        judged.permit = reservation.status();
+    }
     call->Begin(controller_, judged.permit, TraceLengthFrom(*request));
     return call.get();
   }
@@ -190,7 +200,7 @@ class AdminService final : public v1::AdminService::CallbackService {
     Gate::Judged judged = gate_.Judge<Request>(MakeCall(context, WhatOf(request)));
     const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
     absl::Status status = judged.permit.status();
-    if (status.ok()) status = calls_.MayAsk();
+    if (status.ok()) status = call->Admit();
     if (status.ok()) status = method(*judged.permit, call);
     if (!status.ok()) call->Answer(status);
     return call.get();

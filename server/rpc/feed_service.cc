@@ -83,7 +83,7 @@ class FeedService final : public v1::FeedService::CallbackService {
     Gate::Judged judged = gate_.Judge<Request>(MakeCall(context, WhatOf(request)));
     const auto call = UnaryCall<Response>::Make(calls_, response, std::move(judged.audited));
     absl::Status status = judged.permit.status();
-    if (status.ok()) status = calls_.MayAsk();
+    if (status.ok()) status = call->Admit();
     if (status.ok()) status = (this->*method)(*judged.permit, request, call, more...);
     if (!status.ok()) call->Answer(status);
     return call.get();

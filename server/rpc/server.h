@@ -44,7 +44,8 @@ struct ServerOptions {
   int max_message_bytes = 1 << 20;  // limit for a request
   uint32_t max_connections = 1024;  // open connections; more are closed
   uint32_t max_calls_per_connection = 16;
-  // Limits for unary calls and for watching calls, for operators and for trainers each.
+  // Limits for calls and for watching calls, for operators and for trainers each, of which a user
+  // may have half of what the others leave.
   uint32_t max_calls = 1024, max_watchers = 256;
   // The same for rates: beyond these, responses are delayed, so that calls cost little CPU time.
   uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;

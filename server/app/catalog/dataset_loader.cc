@@ -97,7 +97,7 @@ absl::StatusOr<DatasetLoader::State> DatasetLoader::Adopt(const NamedDataset& da
     const uint64_t samples = opened.dataset->samples();
     PENSTOCK_RETURN_IF_ERROR(closer_.AwaitRoom(kPatience, [&] { return seen(samples); }));
   }
-  PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity));
+  PENSTOCK_RETURN_IF_ERROR(open_.Reserve(identity, *opened.dataset));
   return open_.Add(identity, NewState(dataset, std::move(opened), faults), known, may_share);
 }
 

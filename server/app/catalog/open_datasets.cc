@@ -97,16 +97,22 @@ void OpenDatasets::CloseIf(std::vector<State>& closed,
   }
 }
 
-absl::Status OpenDatasets::Reserve(const DatasetIdentity& identity) {
+absl::Status OpenDatasets::Reserve(const DatasetIdentity& identity, const source::Dataset& opened) {
   std::vector<State> closed;  // after the lock: their file server may not answer
   const base::MutexLock lock(mutex_);
   CloseUnusedPython(closed);
-  const bool is_new = !open_.contains(identity.key);
-  const bool full = is_new && open_.size() >= most_;
+  const auto is_counted = [](const auto& each) {
+    return !CostsNothing(*each.second.state->dataset);
+  };
+  const bool is_new = !open_.contains(identity.key) && !CostsNothing(opened);
+  const auto is_full = [&]() PENSTOCK_REQUIRES(mutex_) {
+    return std::ranges::count_if(open_, is_counted) >= static_cast<std::ptrdiff_t>(most_);
+  };
+  const bool full = is_new && is_full();
   CloseIf(closed, [full](const Entry& entry) {
     return entry.state.use_count() == 1 && (full || CostsNothing(*entry.state->dataset));
   });
-  if (!is_new || open_.size() < most_) return absl::OkStatus();
+  if (!full || !is_full()) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat(most_, " datasets are open, all in use; close sessions"));
 }

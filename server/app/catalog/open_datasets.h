@@ -55,8 +55,8 @@ class OpenDatasets {
   void NoteExamined(const State& state, base::TimePoint begun);
 
   // Makes room for another dataset by closing unused ones: as many as necessary, and those that
-  // nobody is likely to open again. **Errors**: ResourceExhausted.
-  absl::Status Reserve(const DatasetIdentity& identity);
+  // nobody is likely to open again. Generated ones need no room. **Errors**: ResourceExhausted.
+  absl::Status Reserve(const DatasetIdentity& identity, const source::Dataset& opened);
   // Adds the state, unless `may_share` and another one with the same files was added first under
   // another name. `known`: a state that must not be shared any more. Returns the state that is open
   // now.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +13,7 @@
 #include "common/base/shares.h"
 #include "common/base/status.h"
 #include "common/base/token_bucket.h"
+#include "server/rpc/calls/reservations.h"
 
 namespace penstock::rpc {
 
@@ -29,15 +29,25 @@ class Calls {
       : limits_(limits),
         answers_({.per_second = limits.answers_per_second, .burst = limits.answers_in_a_burst}),
         refusals_(answers_),
-        unread_(limits.answer_bytes) {}
+        unread_(limits.answer_bytes),
+        admitted_(limits.at_once),
+        watches_(limits.watchers),
+        traces_(kMostTraces) {}
 
-  // Whether a new call may reach the daemon.
-  absl::Status MayAsk() {
+  // Counts a call that reaches the daemon. Each user may have half of what the others leave.
+  absl::Status Admit(uint32_t user) {
     base::MutexLock lock(mutex_);
-    if (under_way_ <= limits_.at_once) return absl::OkStatus();
+    if (admitted_.CanTake(user, false)) {
+      admitted_.Add(user);
+      return absl::OkStatus();
+    }
     return absl::ResourceExhaustedError(
-        absl::StrCat(limits_.at_once, " calls are in progress, which is the limit; wait ",
-                     "for responses before making more"));
+        absl::StrCat(admitted_.HeldBy(user), " calls of this user are in progress, its share of ",
+                     limits_.at_once, "; wait for responses before making more"));
+  }
+  void Leave(uint32_t user) {
+    base::MutexLock lock(mutex_);
+    admitted_.Remove(user);
   }
 
   // How long the response to a call must wait. Calls that were refused because of the limit wait
@@ -69,18 +79,20 @@ class Calls {
     unread_.Remove(user, bytes);
   }
 
-  // A permit for a watching call, held as long as the pointer, which may outlive `this`: the
-  // daemon may drop a watcher's last request after the server has ended.
-  absl::StatusOr<std::shared_ptr<const void>> TakeReservation() {
-    auto watcher = std::make_shared<const char>();
-    base::MutexLock lock(mutex_);
-    watchers_.remove_if([](const std::weak_ptr<const void>& one) { return one.expired(); });
-    if (watchers_.size() >= limits_.watchers)
-      return absl::ResourceExhaustedError(
-          absl::StrCat(limits_.watchers, " calls watch the daemon, which is the limit; end some, ",
-                       "or call GetStatus now and then"));
-    watchers_.emplace_back(watcher);
-    return watcher;
+  // A permit for a watching call, or for a trace that may not be read yet, held as long as the
+  // pointer. It may outlive `this`: the daemon may drop a watcher's last request after the server
+  // has ended.
+  absl::StatusOr<std::shared_ptr<const void>> TakeWatch(uint32_t user) {
+    if (auto permit = watches_.Take(user)) return permit;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this user has its share of the ", limits_.watchers,
+                     " calls that may watch the daemon; end some, or call GetStatus now and then"));
+  }
+  absl::StatusOr<std::shared_ptr<const void>> TakeTrace(uint32_t user) {
+    if (auto permit = traces_.Take(user)) return permit;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("this user has its share of the ", kMostTraces,
+                     " traces that the daemon keeps until they are read; read or end them"));
   }
 
   void Begin() {
@@ -103,6 +115,7 @@ class Calls {
 
  private:
   static constexpr uint64_t kSmallAnswer = uint64_t{64} << 10;
+  static constexpr uint64_t kMostTraces = 8;
 
   const Limits limits_;
   base::Mutex mutex_;
@@ -110,14 +123,15 @@ class Calls {
   base::TokenBucket answers_ PENSTOCK_GUARDED_BY(mutex_);
   base::TokenBucket refusals_ PENSTOCK_GUARDED_BY(mutex_);
   base::Shares unread_ PENSTOCK_GUARDED_BY(mutex_);
-  uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  std::list<std::weak_ptr<const void>> watchers_ PENSTOCK_GUARDED_BY(mutex_);
+  base::Shares admitted_ PENSTOCK_GUARDED_BY(mutex_);
+  uint64_t under_way_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // refused ones, too
+  Reservations watches_, traces_;
 };
 
 // One call, from its creation until gRPC is done with it.
 class CallUnderWay {
  public:
-  explicit CallUnderWay(Calls& calls) : calls_(&calls) { calls.Begin(); }
+  CallUnderWay(Calls& calls, uint32_t user) : calls_(&calls), user_(user) { calls.Begin(); }
   CallUnderWay(const CallUnderWay&) = delete;
   CallUnderWay& operator=(const CallUnderWay&) = delete;
   ~CallUnderWay() { Done(); }
@@ -125,10 +139,14 @@ class CallUnderWay {
   // **Requires**: not done.
   base::Duration TakeAnswer(bool is_refusal) { return calls_->TakeAnswer(is_refusal); }
   void GiveAnswerBack(bool is_refusal) { calls_->GiveAnswerBack(is_refusal); }
-  // Until it is done. **Requires**: not done, and called once.
-  absl::Status HoldAnswer(uint32_t user, uint64_t bytes) {
-    user_ = user;
-    PENSTOCK_ASSIGN_OR_RETURN(held_, calls_->HoldAnswer(user, bytes));
+  // Both last until it is done. **Requires**: not done, and called once.
+  absl::Status Admit() {
+    PENSTOCK_RETURN_IF_ERROR(calls_->Admit(user_));
+    admitted_ = true;
+    return absl::OkStatus();
+  }
+  absl::Status HoldAnswer(uint64_t bytes) {
+    PENSTOCK_ASSIGN_OR_RETURN(held_, calls_->HoldAnswer(user_, bytes));
     return absl::OkStatus();
   }
 
@@ -136,13 +154,15 @@ class CallUnderWay {
   void Done() {
     if (calls_ == nullptr) return;
     if (held_ > 0) calls_->ReleaseAnswer(user_, held_);
+    if (admitted_) calls_->Leave(user_);
     calls_->End();
     calls_ = nullptr;
   }
 
  private:
   Calls* calls_;
-  uint32_t user_ = 0;
+  const uint32_t user_;
+  bool admitted_ = false;
   uint64_t held_ = 0;  // bytes of the response
 };
 

@@ -23,6 +23,9 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
   // Owned by gRPC until OnDone, and by the controller's callbacks until the last one was called.
   static std::shared_ptr<IndexCall> Make(Calls& calls, AuditedCall audited);
 
+  // Whether it may reach the daemon. Call it once, before the controller has it.
+  absl::Status Admit() { return under_way_.Admit(); }
+
   // The last one has done = true or is an error; later ones are ignored. If an index is waiting to
   // be sent, one with another index, and the last one, wait for it; the call is cancelled if that
   // takes a minute.
@@ -37,7 +40,8 @@ class IndexCall final : public grpc::ServerWriteReactor<v1::IndexDatasetResponse
   }
 
  private:
-  IndexCall(Calls& calls, AuditedCall audited) : under_way_(calls), audited_(std::move(audited)) {}
+  IndexCall(Calls& calls, AuditedCall audited)
+      : under_way_(calls, audited.user()), audited_(std::move(audited)) {}
   void AwaitRoom() PENSTOCK_REQUIRES(mutex_);
   // Starts the next write, or ends the call, if due. **Requires**: the lock is not held.
   void GoOn();

@@ -8,10 +8,12 @@ namespace penstock::rpc {
 OrderCall* OrderCall::Start(Controller& controller, Calls& calls, Gate::Judged judged,
                             v1::SendOrderResponse* response) {
   auto* call = new OrderCall(controller, calls, std::move(judged), response);
-  if (call->permit_.ok()) {
+  absl::Status may = call->permit_.status();
+  if (may.ok()) may = call->under_way_.Admit();
+  if (may.ok()) {
     call->StartRead(&call->message_);
   } else {
-    call->EndWith(call->permit_.status());
+    call->EndWith(may);
   }
   return call;
 }

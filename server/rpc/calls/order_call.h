@@ -26,7 +26,7 @@ class OrderCall final : public grpc::ServerReadReactor<v1::SendOrderRequest> {
  private:
   OrderCall(Controller& controller, Calls& calls, Gate::Judged judged,
             v1::SendOrderResponse* response)
-      : under_way_(calls),
+      : under_way_(calls, judged.audited.user()),
         controller_(controller),
         permit_(std::move(judged.permit)),
         audited_(std::move(judged.audited)),
@@ -35,7 +35,7 @@ class OrderCall final : public grpc::ServerReadReactor<v1::SendOrderRequest> {
   absl::Status Take(const v1::SendOrderRequest& message);
   absl::Status End();
 
-  const CallUnderWay under_way_;
+  CallUnderWay under_way_;
   Controller& controller_;
   const absl::StatusOr<Permit> permit_;
   AuditedCall audited_;

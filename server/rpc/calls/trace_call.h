@@ -24,6 +24,8 @@ class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
  public:
   // Owned by gRPC until OnDone, and by the controller's callback until it was called.
   static std::shared_ptr<TraceCall> Make(AuditedCall audited);
+  // A permit, until gRPC is done with the call.
+  void Keep(std::shared_ptr<const void> reservation) { reservation_ = std::move(reservation); }
   // Call it once, after Make. **Requires**: the controller outlives the call.
   void Begin(Controller& controller, const absl::StatusOr<Permit>& permit,
              const absl::StatusOr<base::Duration>& length);
@@ -33,13 +35,17 @@ class TraceCall final : public grpc::ServerWriteReactor<v1::GetTraceResponse> {
     cancelled_.store(true);
     if (!answered_.exchange(true)) End(absl::CancelledError("the call was cancelled"));
   }
-  void OnDone() override { self_.reset(); }
+  void OnDone() override {
+    reservation_.reset();
+    self_.reset();
+  }
 
  private:
   explicit TraceCall(AuditedCall audited) : audited_(std::move(audited)) {}
   void Send();
   void End(const absl::Status& status);
 
+  std::shared_ptr<const void> reservation_;
   AuditedCall audited_;                // used by whoever ends the call
   std::atomic<bool> answered_{false};  // the trace has arrived, or is no longer wanted
   std::atomic<bool> cancelled_{false};

@@ -58,10 +58,13 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     return call;
   }
 
+  // Whether it may reach the daemon. Call it once, before the controller has it.
+  absl::Status Admit() { return under_way_.Admit(); }
+
   void Answer(absl::StatusOr<Response> answer) {
     if (answered_.exchange(true)) return;
     if (answer.ok()) {
-      const absl::Status held = under_way_.HoldAnswer(audited_.user(), answer->ByteSizeLong());
+      const absl::Status held = under_way_.HoldAnswer(answer->ByteSizeLong());
       if (!held.ok()) answer = held;
     }
     audited_.Ended(answer.status());
@@ -98,7 +101,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 
  private:
   UnaryCall(Calls& calls, Response* response, AuditedCall audited)
-      : under_way_(calls), response_(response), audited_(std::move(audited)) {}
+      : under_way_(calls, audited.user()), response_(response), audited_(std::move(audited)) {}
 
   void FinishInTurn() {
     const auto lives = self_;  // the alarm may fire before this function returns

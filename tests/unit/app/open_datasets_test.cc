@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/app/canary_picture.h"
+#include "server/source/core/synthetic.h"
 #include "server/source/made/python_dataset.h"
 
 namespace penstock::app {
@@ -35,14 +36,15 @@ class OpenDatasetsTest : public ::testing::Test {
   State Open(const std::string& path, const std::string& key, const std::string& stamp = "1") {
     const DatasetIdentity identity{.key = key, .stamp = stamp};
     open_.Name(At(path), key);
-    if (!open_.Reserve(identity).ok()) return nullptr;
-    return open_.Add(identity, NewState(path), nullptr, /*may_share=*/true);
+    const State state = NewState(path);
+    if (!open_.Reserve(identity, *state->dataset).ok()) return nullptr;
+    return open_.Add(identity, state, nullptr, /*may_share=*/true);
   }
   static State OpenPython(OpenDatasets& open, uint64_t number) {
     const std::string path = absl::StrCat("python:id=", number, ",samples=1");
     open.Name(At(path), path);
-    if (!open.Reserve({.key = path}).ok()) return nullptr;
     auto dataset = source::MakePython(source::ParsePython(path).value());
+    if (!open.Reserve({.key = path}, *dataset).ok()) return nullptr;
     return open.Add({.key = path}, NewState(path, std::move(dataset)), nullptr, true);
   }
   std::vector<std::string> Others() const {
@@ -131,8 +133,24 @@ TEST_F(OpenDatasetsTest, OnesThatNobodyUsesMakePlace) {
 TEST_F(OpenDatasetsTest, WhenAllAreInUseNoMoreAreOpened) {
   const State a = Open("/a", "/a"), b = Open("/b", "/b");
 
-  EXPECT_EQ(open_.Reserve({.key = "/c"}).code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(open_.Reserve({.key = "/a"}).ok());  // already open
+  const auto reserve = [&](const std::string& key) {
+    return open_.Reserve({.key = key}, *a->dataset);
+  };
+  EXPECT_EQ(reserve("/c").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(reserve("/a").ok());  // already open
+}
+
+TEST_F(OpenDatasetsTest, GeneratedOnesTakeNoPlaceOfOthers) {
+  std::vector<State> used;
+  for (int i = 0; i < 5; ++i) {
+    const std::string key = absl::StrCat("synthetic:", i);
+    auto dataset = source::MakeSynthetic(*source::ParseSynthetic("synthetic:"));
+    ASSERT_TRUE(open_.Reserve({.key = key}, *dataset).ok()) << i;
+    used.push_back(open_.Add({.key = key}, NewState(key, std::move(dataset)), nullptr, true));
+  }
+
+  EXPECT_NE(Open("/a", "/a"), nullptr);
+  EXPECT_EQ(Others().size(), 6u);
 }
 
 TEST_F(OpenDatasetsTest, AListHasTheNamedOnesOpenOrNotThenTheOthersThatAreShown) {

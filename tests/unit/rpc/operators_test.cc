@@ -120,7 +120,7 @@ TEST_F(ServerTest, MoreWatchersThanMayBeAreRefusedAndOneThatEndsMakesRoom) {
   const grpc::Status status = refused->Finish();
 
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("1 calls watch the daemon"));
+  EXPECT_THAT(status.error_message(), ::testing::HasSubstr("share of the 1 calls that may watch"));
   first->TryCancel();
   watch->Finish();
   EXPECT_TRUE(WaitFor([&] {
