@@ -31,13 +31,16 @@ absl::Status Desks::MayWait(uint64_t user) const {
                    " in all; their storage may not respond; try again later"));
 }
 
-// In order of arrival, except for jobs that wait for their own queue or user.
+// In order of arrival, except for jobs that wait for their own queue or user. A job that waits for
+// its user's limit holds up only that user's later jobs in its queue.
 void Desks::StartWhatMayBe() {
   threads_.Sweep();
-  std::set<std::string> passed;  // keeps the order within a queue
+  using DeskOfUser = std::pair<std::string, uint64_t>;
+  std::set<DeskOfUser> passed;  // keeps the order of a user's jobs within a queue
   for (auto next = waiting_.begin(); next != waiting_.end();) {
-    const bool start = !passed.contains(next->desk) && MayStart(*next) && Start(*next);
-    if (!start) passed.insert(next->desk);
+    const DeskOfUser here{next->desk, next->user};
+    const bool start = !passed.contains(here) && MayStart(*next) && Start(*next);
+    if (!start) passed.insert(here);
     next = start ? waiting_.erase(next) : std::next(next);
   }
 }
