@@ -1,7 +1,9 @@
 #include "server/app/catalog/content_digests.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "server/source/core/content_digest.h"
@@ -28,10 +30,10 @@ void ContentDigests::Close() {
 absl::Status ContentDigests::MayWait(uint64_t user) const {
   if (stopping_) return Ending();
   size_t all = 0, own = 0;
-  for (const Job& job : jobs_) {
-    all += job.askers.size();
+  for (const SharedJob& job : jobs_) {
+    all += job->askers.size();
     own += static_cast<size_t>(
-        std::count_if(job.askers.begin(), job.askers.end(),
+        std::count_if(job->askers.begin(), job->askers.end(),
                       [user](const Asker& asker) { return asker.user == user; }));
   }
   if (own < options_.most_askers_of_a_user && all < options_.most_askers) return absl::OkStatus();
@@ -42,8 +44,8 @@ absl::Status ContentDigests::MayWait(uint64_t user) const {
 void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_t user,
                          std::function<bool()> cancelled, const Done& done) {
   std::optional<absl::StatusOr<std::string>> answer;
-  Jobs::iterator job;
-  bool is_new = false;
+  SharedJob job;
+  bool is_queued = false;
   {
     const base::MutexLock lock(mutex_);
     if (const std::optional<std::string> known = Known(*dataset)) {
@@ -51,18 +53,56 @@ void ContentDigests::Ask(std::shared_ptr<const source::Dataset> dataset, uint64_
     } else if (const absl::Status may = MayWait(user); !may.ok()) {
       answer = may;
     } else {
-      job = std::find_if(jobs_.begin(), jobs_.end(),
-                         [&](const Job& each) { return each.dataset == dataset; });
-      is_new = job == jobs_.end();
-      if (is_new) job = jobs_.insert(job, Job{.dataset = std::move(dataset), .askers = {}});
+      job = JobFor(std::move(dataset));
+      is_queued = job->has_begun || WaitsAt(*job, user);
       job->askers.push_back({user, std::move(cancelled), done});
     }
   }
   if (answer) return done(*std::move(answer));
-  if (!is_new) return;
+  if (!is_queued) Queue(job, user);
+}
+
+ContentDigests::SharedJob ContentDigests::JobFor(std::shared_ptr<const source::Dataset> dataset) {
+  const auto found = std::find_if(jobs_.begin(), jobs_.end(),
+                                  [&](const SharedJob& each) { return each->dataset == dataset; });
+  if (found != jobs_.end()) return *found;
+  return jobs_.emplace_back(std::make_shared<Job>(Job{.dataset = std::move(dataset)}));
+}
+
+bool ContentDigests::WaitsAt(const Job& job, uint64_t user) {
+  return std::any_of(job.askers.begin(), job.askers.end(),
+                     [user](const Asker& asker) { return asker.user == user; });
+}
+
+// Others may have queued it before, but it may wait for their limit.
+void ContentDigests::Queue(const SharedJob& job, uint64_t user) {
   const std::string desk = absl::StrFormat("%p", job->dataset.get());
-  if (const absl::Status taken = desks_.Do(desk, user, [this, job] { Run(job); }); !taken.ok())
-    Finish(job, taken);
+  const auto run = [this, weak = std::weak_ptr<Job>(job)] {
+    if (const SharedJob still = weak.lock(); still != nullptr && Begin(*still)) Run(still);
+  };
+  if (const absl::Status taken = desks_.Do(desk, user, run); !taken.ok()) Refuse(job, user, taken);
+}
+
+// Answers the user's requests, unless the job was started for another user meanwhile.
+void ContentDigests::Refuse(const SharedJob& job, uint64_t user, const absl::Status& error) {
+  std::vector<Asker> refused;
+  {
+    const base::MutexLock lock(mutex_);
+    if (job->has_begun) return;
+    const auto own =
+        std::stable_partition(job->askers.begin(), job->askers.end(),
+                              [user](const Asker& asker) { return asker.user != user; });
+    std::move(own, job->askers.end(), std::back_inserter(refused));
+    job->askers.erase(own, job->askers.end());
+    if (job->askers.empty()) jobs_.remove(job);
+  }
+  for (const Asker& asker : refused) asker.done(error);
+}
+
+// False: it was started for another user.
+bool ContentDigests::Begin(Job& job) {
+  const base::MutexLock lock(mutex_);
+  return !std::exchange(job.has_begun, true);
 }
 
 // For a dataset that has not changed since.
@@ -74,9 +114,9 @@ std::optional<std::string> ContentDigests::Known(const source::Dataset& dataset)
 }
 
 // Whether anyone still waits for it.
-bool ContentDigests::GoOn(Jobs::iterator job) {
+bool ContentDigests::GoOn(const Job& job) {
   const base::MutexLock lock(mutex_);
-  return !stopping_ && Wanted(*job);
+  return !stopping_ && Wanted(job);
 }
 
 bool ContentDigests::Wanted(const Job& job) {
@@ -84,26 +124,26 @@ bool ContentDigests::Wanted(const Job& job) {
                      [](const Asker& asker) { return !asker.cancelled(); });
 }
 
-void ContentDigests::Run(Jobs::iterator job) {
+void ContentDigests::Run(const SharedJob& job) {
   source::ParallelFor parallel_for;
   parallel_for.threads = options_.threads;
-  parallel_for.watch = [this, job] { return GoOn(job); };
+  parallel_for.watch = [this, &job] { return GoOn(*job); };
   const std::shared_ptr<const source::Dataset> dataset = job->dataset;  // constant during the job
-  while (!Finish(job, GoOn(job) ? source::ContentDigest(*dataset, parallel_for)
-                                : absl::CancelledError("nobody waits for the digest any more"))) {
+  while (!Finish(job, GoOn(*job) ? source::ContentDigest(*dataset, parallel_for)
+                                 : absl::CancelledError("nobody waits for the digest any more"))) {
   }
 }
 
 // False: all those who waited had left, so it was cancelled, but another request came. Run it
 // again.
-bool ContentDigests::Finish(Jobs::iterator job, const absl::StatusOr<std::string>& digest) {
+bool ContentDigests::Finish(const SharedJob& job, const absl::StatusOr<std::string>& digest) {
   std::vector<Asker> askers;
   {
     const base::MutexLock lock(mutex_);
     if (absl::IsCancelled(digest.status()) && !stopping_ && Wanted(*job)) return false;
     if (digest.ok()) made_.push_back({job->dataset, *digest});
     askers = std::move(job->askers);
-    jobs_.erase(job);
+    jobs_.remove(job);
   }
   for (const Asker& asker : askers) asker.done(digest);
   return true;

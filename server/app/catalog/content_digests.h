@@ -1,6 +1,7 @@
 // SHA-256 digests of datasets' content, computed on request and kept while the dataset is open.
-// Requests for a digest in progress wait for it. Datasets are digested in parallel (desks.h): one
-// whose storage blocks delays only its own requests.
+// Requests for a digest in progress wait for it. One that has not started is queued for each user
+// who waits, and made once, by the first of them who has a thread. Datasets are digested in
+// parallel (desks.h): one whose storage blocks delays only its own requests.
 // **Thread safety**: any thread. Only the destructor blocks.
 #pragma once
 
@@ -30,6 +31,8 @@ class ContentDigests {
     size_t most_askers_of_a_user = 16;
     Desks::Options desks = {.most_threads = 16,
                             .most_of_a_user = 2,
+                            // More than may ask: what was made for another user stays queued.
+                            .most_waiting_of_a_user = 64,
                             .thread_name = "digest",
                             .priority = posix::Priority::kLowest};
   };
@@ -52,9 +55,12 @@ class ContentDigests {
   };
   struct Job {
     std::shared_ptr<const source::Dataset> dataset;  // shared with the catalogue and feeds
-    std::vector<Asker> askers;
+    std::vector<Asker> askers = {};
+    bool has_begun = false;
   };
-  using Jobs = std::list<Job>;
+  // Shared by jobs_ and the thread that makes the digest. Queues refer to it weakly, because it may
+  // be queued for several users.
+  using SharedJob = std::shared_ptr<Job>;
   struct Made {
     std::weak_ptr<const source::Dataset> dataset;
     std::string digest;
@@ -62,15 +68,21 @@ class ContentDigests {
 
   std::optional<std::string> Known(const source::Dataset& dataset) PENSTOCK_REQUIRES(mutex_);
   absl::Status MayWait(uint64_t user) const PENSTOCK_REQUIRES(mutex_);
-  bool GoOn(Jobs::iterator job);
+  SharedJob JobFor(std::shared_ptr<const source::Dataset> dataset) PENSTOCK_REQUIRES(mutex_);
+  void Queue(const SharedJob& job, uint64_t user);
+  void Refuse(const SharedJob& job, uint64_t user, const absl::Status& error);
+  bool Begin(Job& job);
+  bool GoOn(const Job& job);
   static bool Wanted(const Job& job);
-  void Run(Jobs::iterator job);
-  bool Finish(Jobs::iterator job, const absl::StatusOr<std::string>& digest);
+  static bool WaitsAt(const Job& job, uint64_t user);
+  void Run(const SharedJob& job);
+  bool Finish(const SharedJob& job, const absl::StatusOr<std::string>& digest);
 
   const Options options_;
   base::Mutex mutex_;
   bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  Jobs jobs_ PENSTOCK_GUARDED_BY(mutex_);  // each is running, or waiting for its queue
+  // Each is running, or waiting for its queue; all that they hold is guarded, too.
+  std::list<SharedJob> jobs_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<Made> made_ PENSTOCK_GUARDED_BY(mutex_);
   Desks desks_;  // declared last, because its jobs use all members above
 };

@@ -45,12 +45,19 @@ class ContentDigestsTest : public ::testing::Test {
   using Answer = std::future<absl::StatusOr<std::string>>;
   Answer Ask(std::shared_ptr<const source::Dataset> dataset, const std::atomic<bool>& cancelled,
              uint64_t user = 0) {
+    return AskOf(digests_, std::move(dataset), cancelled, user);
+  }
+  static Answer AskOf(ContentDigests& digests, std::shared_ptr<const source::Dataset> dataset,
+                      const std::atomic<bool>& cancelled, uint64_t user) {
     auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
     Answer answer = promise->get_future();
-    digests_.Ask(
+    digests.Ask(
         std::move(dataset), user, [&cancelled] { return cancelled.load(); },
         [promise](absl::StatusOr<std::string> digest) { promise->set_value(std::move(digest)); });
     return answer;
+  }
+  static bool Comes(const Answer& answer) {
+    return answer.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
   }
 
   std::atomic<bool> no_{false}, cancelled_{false};
@@ -118,6 +125,45 @@ TEST_F(ContentDigestsTest, AUserWhoseDatasetsDoNotAnswerLeavesPlacesForOthers) {
   EXPECT_TRUE(Ask(std::make_shared<Pieces>(2), no_, 2000).get().ok());
   for (const auto& each : hung) each->hold = false;
   for (Answer& each : answers) EXPECT_TRUE(each.get().ok());
+}
+
+TEST_F(ContentDigestsTest, OneThatWaitsForItsUsersLimitIsMadeOnceForAnotherWhoAsksAndForBoth) {
+  std::vector<std::shared_ptr<Pieces>> hung;
+  std::vector<Answer> answers;
+  for (int i = 0; i < 2; ++i) {
+    hung.push_back(std::make_shared<Pieces>(1));
+    hung.back()->hold = true;
+    answers.push_back(Ask(hung.back(), no_, 1000));
+  }
+  const auto good = std::make_shared<Pieces>(3);
+  Answer first = Ask(good, no_, 1000);
+  Answer other = Ask(good, no_, 2000);
+
+  const bool both = Comes(other) && Comes(first);
+  for (const auto& each : hung) each->hold = false;
+
+  EXPECT_TRUE(both);
+  EXPECT_EQ(*first.get(), *other.get());
+  for (Answer& each : answers) EXPECT_TRUE(each.get().ok());
+  EXPECT_TRUE(Ask(std::make_shared<Pieces>(1), no_, 1000).get().ok());  // behind what is queued
+  EXPECT_EQ(good->read, 3u);
+}
+
+TEST_F(ContentDigestsTest, AUserWhoseQueueIsFullIsRefusedAndOthersAreNot) {
+  ContentDigests digests{{.desks = {.most_of_a_user = 1, .most_waiting_of_a_user = 1}}};
+  const auto hung = std::make_shared<Pieces>(1), good = std::make_shared<Pieces>(2);
+  hung->hold = true;
+  Answer hangs = AskOf(digests, hung, no_, 1000);
+  Answer waits = AskOf(digests, std::make_shared<Pieces>(3), no_, 1000);
+
+  Answer refused = AskOf(digests, good, no_, 1000);
+  Answer other = AskOf(digests, good, no_, 2000);
+
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.get().status()));
+  EXPECT_TRUE(other.get().ok());
+  hung->hold = false;
+  EXPECT_TRUE(hangs.get().ok());
+  EXPECT_TRUE(waits.get().ok());
 }
 
 TEST_F(ContentDigestsTest, NothingIsDigestedOnceItIsClosed) {
