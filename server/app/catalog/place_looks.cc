@@ -9,20 +9,19 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
-#include <thread>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/dataset/dataset_place.h"
+#include "common/posix/loose_threads.h"
 
 namespace penstock::app {
 namespace {
 
 using v1::DatasetPlace;
-
-constexpr size_t kMostWaiting = 64;
 
 // Of statfs(2); those that linux/magic.h lacks are in the kernel's sources of each file system.
 struct FileSystem {
@@ -108,35 +107,115 @@ DatasetPlace LookAtPlace(const std::string& path) {
   return place;
 }
 
-// Shared by the thread that looks, which may outlive everything else, and those who wait.
-struct PlaceLooks::Round {
-  base::Mutex mutex;
-  std::map<std::string, DatasetPlace> seen PENSTOCK_GUARDED_BY(mutex);
-  bool has_ended PENSTOCK_GUARDED_BY(mutex) = false;
-
-  bool HasEnded() {
-    const base::MutexLock lock(mutex);
-    return has_ended;
-  }
-  void Run(const std::vector<std::string>& paths, const Look& look) {
-    for (const std::string& path : paths) {
-      DatasetPlace place = look(path);
-      const base::MutexLock lock(mutex);
-      seen[path] = std::move(place);
-    }
-    const base::MutexLock lock(mutex);
-    has_ended = true;
-  }
-  DatasetPlace At(const std::string& path) {
-    const base::MutexLock lock(mutex);
-    if (const auto found = seen.find(path); found != seen.end()) return found->second;
-    DatasetPlace silent;
-    silent.set_path(path);
-    silent.set_sight(DatasetPlace::SIGHT_SILENT);
-    silent.set_error(absl::StrCat(path, ": no answer"));
-    return silent;
-  }
+// What one look at a place finds; guarded by the board's mutex.
+struct PlaceLooks::Sight {
+  const std::string path;
+  bool has_begun = false;
+  std::optional<DatasetPlace> place = {};
 };
+
+// The looks that somebody waits for, and the threads that make them.
+// **Thread safety**: any thread.
+class PlaceLooks::Board {
+ public:
+  Board(Look look, const Options& options) : look_(std::move(look)), options_(options) {}
+
+  // A look that was asked for before and has not ended, or a new one.
+  std::shared_ptr<Sight> Want(const std::string& path, uint64_t user);
+  // nullopt: it has not ended.
+  std::optional<DatasetPlace> Find(const Sight& sight) const;
+  // As many threads for the user as there are looks to begin, within the limits. Each refers to the
+  // board until it ends.
+  static void StartThreads(const std::shared_ptr<Board>& board, uint64_t user);
+
+ private:
+  using SharedSight = std::shared_ptr<Sight>;  // with those who wait, and the thread that looks
+  struct Wish {
+    uint64_t user = 0;
+    std::weak_ptr<Sight> sight;
+  };
+  void Forget() PENSTOCK_REQUIRES(mutex_);
+  bool MayStart(uint64_t user) const PENSTOCK_REQUIRES(mutex_);
+  void Run(uint64_t user);
+  SharedSight BeginNext(uint64_t user);
+
+  const Look look_;
+  const Options options_;
+  mutable base::Mutex mutex_;
+  // Looks that have not ended, by path. Null: nobody waits any more.
+  std::map<std::string, std::weak_ptr<Sight>> sights_ PENSTOCK_GUARDED_BY(mutex_);
+  // In order of arrival. A look is wished for by each of its users, so that it waits for none of
+  // their limits.
+  std::list<Wish> wishes_ PENSTOCK_GUARDED_BY(mutex_);
+  std::multiset<uint64_t> threads_ PENSTOCK_GUARDED_BY(mutex_);  // their users
+};
+
+std::shared_ptr<PlaceLooks::Sight> PlaceLooks::Board::Want(const std::string& path, uint64_t user) {
+  const base::MutexLock lock(mutex_);
+  std::weak_ptr<Sight>& known = sights_[path];
+  SharedSight sight = known.lock();
+  if (sight == nullptr) known = sight = std::make_shared<Sight>(Sight{.path = path});
+  if (!sight->has_begun) wishes_.push_back({user, sight});
+  return sight;
+}
+
+// Looks that nobody waits for, and wishes for looks that another user's thread began.
+void PlaceLooks::Board::Forget() {
+  std::erase_if(sights_, [](const auto& each) { return each.second.expired(); });
+  std::erase_if(wishes_, [](const Wish& wish) {
+    const SharedSight sight = wish.sight.lock();
+    return sight == nullptr || sight->has_begun;
+  });
+}
+
+std::optional<DatasetPlace> PlaceLooks::Board::Find(const Sight& sight) const {
+  const base::MutexLock lock(mutex_);
+  return sight.place;
+}
+
+bool PlaceLooks::Board::MayStart(uint64_t user) const {
+  return threads_.size() < options_.most_threads &&
+         threads_.count(user) < options_.most_threads_of_a_user;
+}
+
+void PlaceLooks::Board::StartThreads(const std::shared_ptr<Board>& board, uint64_t user) {
+  const base::MutexLock lock(board->mutex_);
+  board->Forget();
+  auto wished = std::count_if(board->wishes_.begin(), board->wishes_.end(),
+                              [user](const Wish& wish) { return wish.user == user; });
+  for (; wished > 0 && board->MayStart(user); --wished) {
+    auto thread = posix::LooseThreads::Start([board, user] {
+      pthread_setname_np(pthread_self(), "places");
+      board->Run(user);
+    });
+    if (!thread) return;
+    board->threads_.insert(user);
+    thread->thread.detach();
+  }
+}
+
+void PlaceLooks::Board::Run(uint64_t user) {
+  while (const SharedSight sight = BeginNext(user)) {
+    DatasetPlace place = look_(sight->path);
+    const base::MutexLock lock(mutex_);
+    sight->place = std::move(place);
+    sights_.erase(sight->path);  // the next request looks again
+  }
+}
+
+// Null if the user has no more looks to begin; then the thread ends.
+std::shared_ptr<PlaceLooks::Sight> PlaceLooks::Board::BeginNext(uint64_t user) {
+  const base::MutexLock lock(mutex_);
+  Forget();
+  const auto next = std::find_if(wishes_.begin(), wishes_.end(),
+                                 [user](const Wish& wish) { return wish.user == user; });
+  SharedSight sight = next == wishes_.end() ? nullptr : next->sight.lock();
+  if (sight == nullptr)
+    threads_.erase(threads_.find(user));
+  else
+    sight->has_begun = true;
+  return sight;
+}
 
 namespace {
 
@@ -145,13 +224,21 @@ std::string PathOf(const v1::DatasetStatus& dataset) {
   return dataset::PlaceOfDataset(dataset.kind(), dataset.path());
 }
 
+DatasetPlace SilentAt(const std::string& path) {
+  DatasetPlace silent;
+  silent.set_path(path);
+  silent.set_sight(DatasetPlace::SIGHT_SILENT);
+  silent.set_error(absl::StrCat(path, ": no answer"));
+  return silent;
+}
+
 }  // namespace
 
-PlaceLooks::PlaceLooks(Look look, base::Duration patience)
-    : look_(std::move(look)), patience_(patience) {}
+PlaceLooks::PlaceLooks(Look look, const Options& options)
+    : options_(options), board_(std::make_shared<Board>(std::move(look), options)) {}
 
 PlaceLooks::~PlaceLooks() {
-  std::deque<Waiting> left;
+  std::list<Waiting> left;
   {
     const base::MutexLock lock(mutex_);
     left.swap(waiting_);
@@ -159,48 +246,49 @@ PlaceLooks::~PlaceLooks() {
   for (const Waiting& each : left) each.done(absl::UnavailableError("the daemon is ending"));
 }
 
-void PlaceLooks::Ask(v1::ListDatasetsResponse datasets, Done done) {
-  {
-    const base::MutexLock lock(mutex_);
-    if (waiting_.size() < kMostWaiting) {
-      waiting_.push_back({std::move(datasets), std::move(done), base::Now() + patience_});
-      return;
-    }
-  }
-  done(absl::ResourceExhaustedError("too many are looking at datasets; try again later"));
+void PlaceLooks::Ask(v1::ListDatasetsResponse datasets, uint64_t user, Done done) {
+  Waiting waiting{.datasets = std::move(datasets),
+                  .user = user,
+                  .done = std::move(done),
+                  .until = base::Now() + options_.patience};
+  if (!Take(waiting))
+    waiting.done(absl::ResourceExhaustedError("too many are looking at datasets; try again later"));
 }
 
-void PlaceLooks::Begin(Waiting& waiting) {
-  std::vector<std::string> paths;
-  for (const v1::DatasetStatus& dataset : waiting.datasets.datasets())
-    if (std::string path = PathOf(dataset); !path.empty()) paths.push_back(std::move(path));
-  current_ = waiting.round = std::make_shared<Round>();
-  std::thread([round = current_, look = look_, paths = std::move(paths)] {
-    pthread_setname_np(pthread_self(), "places");
-    round->Run(paths, look);
-  }).detach();
-}
-
-std::vector<PlaceLooks::Waiting> PlaceLooks::TakeAnswered(base::TimePoint now) {
-  std::vector<Waiting> answered;
+// False: too many wait.
+bool PlaceLooks::Take(Waiting& waiting) {
   const base::MutexLock lock(mutex_);
-  while (!waiting_.empty()) {
-    Waiting& first = waiting_.front();
-    if (first.round == nullptr && (current_ == nullptr || current_->HasEnded())) Begin(first);
-    const bool is_known = first.round != nullptr && first.round->HasEnded();
-    if (!is_known && now < first.until) break;
-    answered.push_back(std::move(first));
-    waiting_.pop_front();
+  const auto own = std::count_if(waiting_.begin(), waiting_.end(),
+                                 [&](const Waiting& each) { return each.user == waiting.user; });
+  if (static_cast<size_t>(own) >= options_.most_waiting_of_a_user ||
+      waiting_.size() >= options_.most_waiting)
+    return false;
+  for (const v1::DatasetStatus& dataset : waiting.datasets.datasets())
+    if (const std::string path = PathOf(dataset); !path.empty())
+      waiting.sights[path] = board_->Want(path, waiting.user);
+  waiting_.push_back(std::move(waiting));
+  return true;
+}
+
+std::list<PlaceLooks::Waiting> PlaceLooks::TakeAnswered(base::TimePoint now) {
+  std::list<Waiting> answered;
+  const base::MutexLock lock(mutex_);
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const auto each = next++;
+    Board::StartThreads(board_, each->user);
+    const bool is_known =
+        std::all_of(each->sights.begin(), each->sights.end(),
+                    [&](const auto& sight) { return board_->Find(*sight.second).has_value(); });
+    if (is_known || now >= each->until) answered.splice(answered.end(), waiting_, each);
   }
   return answered;
 }
 
 void PlaceLooks::Tick(base::TimePoint now) {
   for (Waiting& each : TakeAnswered(now)) {
-    if (each.round == nullptr) each.round = std::make_shared<Round>();  // it never began
     for (v1::DatasetStatus& dataset : *each.datasets.mutable_datasets())
       if (const std::string path = PathOf(dataset); !path.empty())
-        *dataset.mutable_place() = each.round->At(path);
+        *dataset.mutable_place() = board_->Find(*each.sights.at(path)).value_or(SilentAt(path));
     each.done(std::move(each.datasets));
   }
 }

@@ -246,11 +246,11 @@ void Service::ListDatasets(const rpc::Permit& permit,
 
 void Service::LookAtDatasets(const rpc::Permit& permit,
                              rpc::Callback<v1::ListDatasetsResponse> done) {
-  ListDatasets(permit,
-               [this, done = std::move(done)](absl::StatusOr<v1::ListDatasetsResponse> all) {
-                 if (!all.ok()) return done(std::move(all));
-                 looks_.Ask(*std::move(all), done);
-               });
+  ListDatasets(permit, [this, user = permit.caller().uid,
+                        done = std::move(done)](absl::StatusOr<v1::ListDatasetsResponse> all) {
+    if (!all.ok()) return done(std::move(all));
+    looks_.Ask(*std::move(all), user, done);
+  });
 }
 
 void Service::ListQuarantine(const rpc::Permit& permit, const rpc::QuarantineQuery& query,

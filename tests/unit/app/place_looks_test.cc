@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/support/files/temp_folder.h"
 
@@ -51,9 +54,13 @@ DatasetPlace Readable(const std::string& path) {
   return place;
 }
 
+constexpr uint64_t kAnna = 1000, kBen = 2000;
+constexpr auto kReadable = DatasetPlace::SIGHT_READABLE, kSilent = DatasetPlace::SIGHT_SILENT;
+
 class PlaceLooksTest : public ::testing::Test {
  protected:
   using Answer = absl::StatusOr<v1::ListDatasetsResponse>;
+  using Sights = std::vector<DatasetPlace::Sight>;
 
   // Ticks until there is an answer.
   static Answer Wait(PlaceLooks& looks, std::optional<Answer>& answer) {
@@ -66,13 +73,35 @@ class PlaceLooksTest : public ::testing::Test {
   static PlaceLooks::Done Into(std::optional<Answer>& answer) {
     return [&answer](const Answer& list) { answer = list; };
   }
+  static Sights SightsOf(const Answer& answer) {
+    Sights sights;
+    if (answer.ok())
+      for (const v1::DatasetStatus& each : answer->datasets())
+        sights.push_back(each.place().sight());
+    return sights;
+  }
+
+  // Hangs below /nfs until the storage is back. Its thread may outlive the test's objects.
+  PlaceLooks::Look LookThatMayHang() {
+    return [this, back = back_](const std::string& path) {
+      if (path.starts_with("/nfs")) {
+        ++hanging_;
+        back.wait();
+      }
+      return Readable(path);
+    };
+  }
+
+  std::promise<void> storage_;
+  const std::shared_future<void> back_{storage_.get_future()};
+  std::atomic<int> hanging_{0};
 };
 
 TEST_F(PlaceLooksTest, EachDatasetWithFilesGetsItsPlace) {
-  PlaceLooks looks(Readable);
+  PlaceLooks looks(Readable, {});
   std::optional<Answer> answer;
 
-  looks.Ask(ListOf({"/data", "synthetic:1"}), Into(answer));
+  looks.Ask(ListOf({"/data", "synthetic:1"}), kAnna, Into(answer));
 
   const Answer list = Wait(looks, answer);
   ASSERT_TRUE(list.ok()) << list.status();
@@ -80,40 +109,61 @@ TEST_F(PlaceLooksTest, EachDatasetWithFilesGetsItsPlace) {
   EXPECT_FALSE(list->datasets(1).has_place());
 }
 
-TEST_F(PlaceLooksTest, StorageThatHangsHoldsUpNobodyForLong) {
-  std::promise<void> back;
-  const auto look = [until = std::shared_future<void>(back.get_future())](const std::string& path) {
-    if (path == "/nfs") until.wait();
-    return Readable(path);
-  };
-  PlaceLooks looks(look, milliseconds(100));
+TEST_F(PlaceLooksTest, ADatasetThatHangsHoldsUpNoOther) {
+  PlaceLooks looks(LookThatMayHang(), {.patience = milliseconds(500)});
   std::optional<Answer> first, second, third;
 
-  looks.Ask(ListOf({"/data", "/nfs", "/more"}), Into(first));
-  looks.Ask(ListOf({"/data"}), Into(second));
+  looks.Ask(ListOf({"/data", "/nfs", "/more"}), kAnna, Into(first));
 
-  const Answer partly = Wait(looks, first);
-  ASSERT_TRUE(partly.ok()) << partly.status();
-  EXPECT_EQ(partly->datasets(0).place().sight(), DatasetPlace::SIGHT_READABLE);
-  EXPECT_EQ(partly->datasets(1).place().sight(), DatasetPlace::SIGHT_SILENT);
-  EXPECT_EQ(partly->datasets(2).place().sight(), DatasetPlace::SIGHT_SILENT);
-  EXPECT_EQ(Wait(looks, second)->datasets(0).place().sight(), DatasetPlace::SIGHT_SILENT);
-  back.set_value();
-  std::this_thread::sleep_for(milliseconds(50));
-  looks.Ask(ListOf({"/data"}), Into(third));
-  EXPECT_EQ(Wait(looks, third)->datasets(0).place().sight(), DatasetPlace::SIGHT_READABLE);
+  EXPECT_EQ(SightsOf(Wait(looks, first)), (Sights{kReadable, kSilent, kReadable}));
+  looks.Ask(ListOf({"/nfs", "/data"}), kBen, Into(second));
+  EXPECT_EQ(SightsOf(Wait(looks, second)), (Sights{kSilent, kReadable}));
+  EXPECT_EQ(hanging_, 1);  // no second thread looks there
+  storage_.set_value();
+  looks.Ask(ListOf({"/nfs"}), kAnna, Into(third));
+  EXPECT_EQ(SightsOf(Wait(looks, third)), (Sights{kReadable}));
 }
 
-TEST_F(PlaceLooksTest, NotMoreWaitThanTheLimitAndAtTheEndTheyAreRefused) {
+TEST_F(PlaceLooksTest, AUserWhoseThreadsAllHangHoldsUpNoOtherUserAtASharedDataset) {
+  PlaceLooks looks(LookThatMayHang(), {.patience = milliseconds(500), .most_threads_of_a_user = 2});
+  std::optional<Answer> annas, bens, annas_later;
+
+  looks.Ask(ListOf({"/nfs/1", "/nfs/2", "/data"}), kAnna, Into(annas));
+  looks.Tick(base::Now());
+  looks.Ask(ListOf({"/more", "/data"}), kBen, Into(bens));
+
+  EXPECT_EQ(SightsOf(Wait(looks, bens)), (Sights{kReadable, kReadable}));
+  EXPECT_EQ(SightsOf(Wait(looks, annas)), (Sights{kSilent, kSilent, kReadable}));
+  looks.Ask(ListOf({"/nfs/3", "/data"}), kAnna, Into(annas_later));
+  EXPECT_EQ(SightsOf(Wait(looks, annas_later)), (Sights{kSilent, kSilent}));
+  EXPECT_EQ(hanging_, 2);
+  storage_.set_value();
+}
+
+TEST_F(PlaceLooksTest, ThreadsAreLimitedInAll) {
+  PlaceLooks looks(LookThatMayHang(), {.patience = milliseconds(500), .most_threads = 1});
+  std::optional<Answer> annas, bens, bens_later;
+
+  looks.Ask(ListOf({"/nfs"}), kAnna, Into(annas));
+  looks.Tick(base::Now());
+  looks.Ask(ListOf({"/data"}), kBen, Into(bens));
+
+  EXPECT_EQ(SightsOf(Wait(looks, bens)), (Sights{kSilent}));
+  storage_.set_value();
+  looks.Ask(ListOf({"/data"}), kBen, Into(bens_later));
+  EXPECT_EQ(SightsOf(Wait(looks, bens_later)), (Sights{kReadable}));
+}
+
+TEST_F(PlaceLooksTest, NotMoreWaitThanTheLimitsAndAtTheEndTheyAreRefused) {
   std::vector<absl::StatusCode> codes;
   {
-    PlaceLooks looks(Readable);
-    for (int i = 0; i < 65; ++i)
-      looks.Ask(ListOf({"/data"}),
+    PlaceLooks looks(Readable, {.most_waiting = 3, .most_waiting_of_a_user = 2});
+    for (const uint64_t user : {kAnna, kAnna, kAnna, kBen, kBen})
+      looks.Ask(ListOf({"/data"}), user,
                 [&](const Answer& list) { codes.push_back(list.status().code()); });
-    ASSERT_EQ(codes, std::vector{absl::StatusCode::kResourceExhausted});
+    ASSERT_EQ(codes, std::vector(2, absl::StatusCode::kResourceExhausted));
   }
-  EXPECT_EQ(codes.size(), 65u);
+  EXPECT_EQ(codes.size(), 5u);
   EXPECT_EQ(codes.back(), absl::StatusCode::kUnavailable);
 }
 
