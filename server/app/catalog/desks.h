@@ -1,7 +1,7 @@
 // Runs jobs that may block on a file server: one at a time per queue ("desk"), with all queues in
 // parallel, so that a blocked job delays only its own queue. Threads are limited in total and per
-// user, so that a user whose jobs block leaves threads for others. A job that waits because its user
-// has no more threads delays no other user's jobs in its queue.
+// user, so that a user whose jobs block leaves threads for others. A job that waits because its
+// user has no more threads delays no other user's jobs in its queue.
 //
 // **Thread safety**: any thread.
 #pragma once
