@@ -232,12 +232,12 @@ absl::StatusOr<plan::Range> Catalog::RangeOf(const std::string& dataset,
   return RangeOfNamed(named, state);
 }
 
-// A dataset under none of the (current) configured names was opened by path or text.
+// A dataset under none of the (current) configured names was opened by path or text. Nothing
+// records who opened it.
 std::vector<DatasetView> Catalog::List(const std::optional<Opener>& opener) const {
   const auto offered = this->offered();
-  return open_.List(offered->For(opener), [&](const State& state) {
-    return offered->SeesPaths(opener) || source::IsSynthetic(state->name);
-  });
+  return open_.List(offered->For(opener),
+                    [&](const State&) { return offered->SeesUnnamed(opener); });
 }
 
 }  // namespace penstock::app

@@ -97,7 +97,8 @@ class Catalog {
   bool IsKeptFrom(const std::string& dataset, const Opener& opener) const {
     return offered()->IsKeptFrom(dataset, opener);
   }
-  // The datasets that this opener may open; nullopt stands for the daemon itself, which sees all.
+  // The datasets that this opener may open, and open ones without a name if it may see those;
+  // nullopt stands for the daemon itself, which sees all.
   std::vector<DatasetView> List(const std::optional<Opener>& opener = {}) const;
 
   // The current problem with the state directory, for messages; empty: no known problem.

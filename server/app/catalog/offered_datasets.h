@@ -40,8 +40,8 @@ class OfferedDatasets {
   bool MayOpen(const NamedDataset& dataset, const Opener& opener) const;
   // The datasets that this opener may open; nullopt: all.
   std::vector<NamedDataset> For(const std::optional<Opener>& opener) const;
-  // Whether this opener may see datasets that others opened by path.
-  bool SeesPaths(const std::optional<Opener>& opener) const {
+  // Whether this opener may see datasets that others opened by path or text.
+  bool SeesUnnamed(const std::optional<Opener>& opener) const {
     return !opener || opener->is_operator || any_path_;
   }
 

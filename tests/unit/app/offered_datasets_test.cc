@@ -96,10 +96,10 @@ TEST_F(OfferedDatasetsTest, PathsAreForPrivateDaemons) {
 }
 
 TEST_F(OfferedDatasetsTest, WhoSeesWhatWasOpenedByAPath) {
-  EXPECT_FALSE(offered_.SeesPaths(anybody_));
-  EXPECT_TRUE(offered_.SeesPaths(operator_));
-  EXPECT_TRUE(offered_.SeesPaths(std::nullopt));
-  EXPECT_TRUE(OfferedDatasets({}, true).SeesPaths(anybody_));
+  EXPECT_FALSE(offered_.SeesUnnamed(anybody_));
+  EXPECT_TRUE(offered_.SeesUnnamed(operator_));
+  EXPECT_TRUE(offered_.SeesUnnamed(std::nullopt));
+  EXPECT_TRUE(OfferedDatasets({}, true).SeesUnnamed(anybody_));
 }
 
 TEST_F(OfferedDatasetsTest, ANameIsNeeded) {
