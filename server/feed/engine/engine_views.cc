@@ -219,7 +219,7 @@ absl::StatusOr<SessionProgress> EngineViews::Progress(uint64_t peer, uint64_t id
   if (ToFillPath(session->feed->spec) == FillPath::kPython) {
     AddPython(*session->feed, now, progress);
   } else {
-    AddWorkers(of_.workers.View(now), *session->feed->dataset->dataset, now, progress);
+    AddWorkers(of_.workers.View(now), *session, now, progress);
   }
   if (const auto stall = of_.dispatch.StallOf(*session->feed, now)) {
     progress.stalled = now - stall->since;

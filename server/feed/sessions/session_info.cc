@@ -127,8 +127,9 @@ SessionProgress MakeProgress(const SessionRecord& session, const SessionView& vi
   return progress;
 }
 
-void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::Dataset& dataset,
+void AddWorkers(const std::vector<workers::WorkerView>& workers, const SessionRecord& session,
                 base::TimePoint now, SessionProgress& progress) {
+  const source::Dataset& dataset = *session.feed->dataset->dataset;
   for (const workers::WorkerView& worker : workers) {
     ++progress.workers;
     progress.workers_running += worker.state == workers::WorkerState::kRunning ||
@@ -137,6 +138,7 @@ void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::D
                                     : 0;
     progress.workers_stalled += worker.stalled ? 1 : 0;
     progress.workers_busy += worker.utilisation / static_cast<double>(workers.size());
+    if (worker.user != session.request.user) continue;
     if (const auto& in_hand = worker.in_hand;
         in_hand && in_hand->dataset == &dataset && now - in_hand->since > progress.in_hand) {
       progress.in_hand = now - in_hand->since;

@@ -29,8 +29,9 @@ SessionInfo MakeSessionInfo(uint64_t id, const SessionRecord& session, const Ses
 // The session's own batches. For device delivery, the consumer's reports say more than the core,
 // which only knows that batches were copied.
 SessionProgress MakeProgress(const SessionRecord& session, const SessionView& view);
-// Adds what workers do, with samples only of the session's dataset.
-void AddWorkers(const std::vector<workers::WorkerView>& workers, const source::Dataset& dataset,
+// Adds what workers do. Only samples of the session's dataset that its own user's workers decode
+// are named: another user may use samples of it that this one may not know of.
+void AddWorkers(const std::vector<workers::WorkerView>& workers, const SessionRecord& session,
                 base::TimePoint now, SessionProgress& progress);
 
 }  // namespace penstock::feed

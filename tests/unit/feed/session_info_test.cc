@@ -53,13 +53,14 @@ TEST_F(SessionInfoTest, ProgressIsOfTheSessionsOwnDatasetAndOfAllWorkers) {
   Fill(1);
   const testing::FakeDataset another(3);
   workers::WorkerView idle, mine, theirs;
+  mine.user = theirs.user = sessions_.Find(id)->request.user;
   mine.utilisation = theirs.utilisation = 1;
   mine.in_hand = {.dataset = dataset_->dataset.get(), .sample = 7, .since = now_};
   theirs.in_hand = {.dataset = &another, .sample = 1, .since = now_ - seconds(9)};
   theirs.state = workers::WorkerState::kRestarting;
 
   SessionProgress progress = MakeProgress(*sessions_.Find(id), View(id));
-  AddWorkers({idle, mine, theirs}, *dataset_->dataset, now_ + seconds(2), progress);
+  AddWorkers({idle, mine, theirs}, *sessions_.Find(id), now_ + seconds(2), progress);
 
   EXPECT_EQ(progress.announced, 1u);
   EXPECT_EQ(progress.window, 2u);
@@ -68,6 +69,21 @@ TEST_F(SessionInfoTest, ProgressIsOfTheSessionsOwnDatasetAndOfAllWorkers) {
   EXPECT_NEAR(progress.workers_busy, 2.0 / 3, 1e-9);
   EXPECT_EQ(progress.in_hand, seconds(2));
   EXPECT_EQ(progress.in_hand_path, "/fake/7");
+}
+
+TEST_F(SessionInfoTest, ProgressNamesNoSampleThatAnotherUsersWorkerHas) {
+  const uint64_t id = Open(kPeer, MakeFeed());
+  const SessionRecord& session = *sessions_.Find(id);
+  workers::WorkerView theirs;
+  theirs.user = session.request.user + 1;
+  theirs.in_hand = {.dataset = dataset_->dataset.get(), .sample = 7, .since = now_};
+
+  SessionProgress progress = MakeProgress(session, View(id));
+  AddWorkers({theirs}, session, now_ + seconds(2), progress);
+
+  EXPECT_EQ(progress.workers, 1u);
+  EXPECT_EQ(progress.in_hand, base::Duration::zero());
+  EXPECT_EQ(progress.in_hand_path, "");
 }
 
 }  // namespace
