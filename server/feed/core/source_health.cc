@@ -23,11 +23,12 @@ SourceHealth::Reads SourceHealth::MayRead(base::TimePoint now) const {
 }
 
 // A read that did not begin aside counts as aside from now on.
-void SourceHealth::Overdue(const Read& read, base::TimePoint now, std::string reason) {
+void SourceHealth::Overdue(const Read& read, base::TimePoint now, std::string reason,
+                           uint32_t user) {
   if (!read.aside) ++aside_;
   ++overdue_;
   careful_ = true;
-  if (!trouble_) trouble_ = {now - read.took, std::move(reason)};
+  if (!trouble_) trouble_ = {now - read.took, std::move(reason), user};
   PauseFrom(now, kAfterOverdue);
 }
 
@@ -45,12 +46,14 @@ void SourceHealth::CameBack(const Read& read, base::TimePoint now) {
   at_once_ = careful_ ? std::min(2 * at_once_, kMostAside) : 1;
 }
 
-void SourceHealth::Failed(const Read& read, base::TimePoint now, std::string reason) {
+void SourceHealth::Failed(const Read& read, base::TimePoint now, std::string reason,
+                          uint32_t user) {
   Ended(read);
   ++failures_;
   if (!trouble_ || IsAnotherTrouble(read, now)) trouble_ = {now, {}};
   last_failure_ = now;
   trouble_->reason = std::move(reason);
+  trouble_->user = user;
   if (failures_ >= kFailures) careful_ = true;
   if (careful_) PauseFrom(now, kAfterFailure);
 }

@@ -35,9 +35,10 @@ class SourceHealth {
     base::Duration took{};
   };
   void BegunAside() { ++aside_; }
-  void Overdue(const Read& read, base::TimePoint now, std::string reason);
+  // `user`: for whom it reads. The reason of a trouble may name a sample of this user.
+  void Overdue(const Read& read, base::TimePoint now, std::string reason, uint32_t user);
   void CameBack(const Read& read, base::TimePoint now);
-  void Failed(const Read& read, base::TimePoint now, std::string reason);
+  void Failed(const Read& read, base::TimePoint now, std::string reason, uint32_t user);
   // The read ended in a way that says nothing about the source.
   void Dropped(const Read& read) { Ended(read); }
 
@@ -46,6 +47,7 @@ class SourceHealth {
   struct Trouble {
     base::TimePoint since;
     std::string reason;
+    uint32_t user = 0;  // whose read gave the reason
   };
   const std::optional<Trouble>& trouble() const { return trouble_; }
   bool is_well() const { return !careful_ && aside_ == 0 && !trouble_; }

@@ -182,7 +182,7 @@ void RowDispatch::ReadFailed(const FillOutcome& outcome, base::TimePoint now) {
     return Fail(outcome.feed, outcome.why);
   }
   const std::string reason(outcome.why.message());
-  source.Failed(*outcome.read, now, reason);
+  source.Failed(*outcome.read, now, reason, outcome.task.user.value());
   NoteTrouble(*outcome.feed, outcome.sample, reason);
   RowTask task = outcome.task;
   // Rows that waited while the source was failing count as failing since then, like those tried.
@@ -226,7 +226,7 @@ void RowDispatch::NoteOverdue(base::TimePoint now) {
                         const SourceHealth::Read& read) {
     const std::string reason =
         absl::StrCat(feed->dataset->dataset->path(sample), ": the read is blocked");
-    feed->dataset->source.Overdue(read, now, reason);
+    feed->dataset->source.Overdue(read, now, reason, feeds_.At(feed->id).user.value());
     NoteTrouble(*feed, sample, reason);
   };
   for (Filler* filler : fillers_) filler->TakeOverdue(now, note);
@@ -245,13 +245,29 @@ void RowDispatch::Tick(base::TimePoint now) {
   });
 }
 
+// Another user's trouble delays the feed only while its source is not read freely. The feed's user
+// may not know of the sample that the reason names.
+std::optional<SourceHealth::Trouble> RowDispatch::TroubleOf(const Feed& feed,
+                                                            base::TimePoint now) const {
+  const SourceHealth& source = feed.dataset->source;
+  std::optional<SourceHealth::Trouble> trouble = source.trouble();
+  if (!trouble || trouble->user == feeds_.At(feed.id).user.value()) return trouble;
+  if (source.MayRead(now) == SourceHealth::Reads::kFreely) return std::nullopt;
+  trouble->reason = "reads from the dataset's storage fail or are blocked";
+  return trouble;
+}
+
 std::optional<SourceHealth::Trouble> RowDispatch::StallOf(const Feed& feed,
                                                           base::TimePoint now) const {
-  std::optional<SourceHealth::Trouble> longest;
-  if (const auto& trouble = feed.dataset->source.trouble()) longest = *trouble;
-  if (const HeldRow* held = held_.OldestOf(feed))
-    if (!longest || held->task.failing_since < longest->since)
-      longest = {held->task.failing_since, held->reason};
+  std::optional<SourceHealth::Trouble> longest = TroubleOf(feed, now);
+  if (const HeldRow* held = held_.OldestOf(feed)) {
+    const uint32_t user = held->task.user.value();
+    const base::TimePoint since = held->task.failing_since;
+    if (!longest || since < longest->since)
+      longest = {since, held->reason, user};
+    else if (longest->user != user)
+      longest = {longest->since, held->reason, user};
+  }
   if (longest && now - longest->since < kShown) return std::nullopt;
   return longest;
 }

@@ -50,8 +50,9 @@ class RowDispatch {
   // Several times a second: handles overdue reads and rows that nobody wants any more.
   void Tick(base::TimePoint now);
 
-  // The longest time for which reads of the feed's source have failed or blocked. Nullopt if there
-  // is no problem, or for less than a second.
+  // The longest time for which reads of the feed's source have failed or blocked. Its reason names
+  // only samples that the feed's own user reads. Nullopt if there is no problem that delays this
+  // feed, or for less than a second.
   std::optional<SourceHealth::Trouble> StallOf(const Feed& feed, base::TimePoint now) const;
   const HeldRows& held() const { return held_; }
 
@@ -76,6 +77,7 @@ class RowDispatch {
   void NoteTrouble(const Feed& feed, uint64_t sample, const std::string& reason);
   void Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why);
   void NoteOverdue(base::TimePoint now);
+  std::optional<SourceHealth::Trouble> TroubleOf(const Feed& feed, base::TimePoint now) const;
 
   const base::Duration retry_for_;
   Core& core_;

@@ -14,10 +14,12 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using Reads = SourceHealth::Reads;
 
+constexpr uint32_t kReader = 1000;
+
 class SourceHealthTest : public ::testing::Test {
  protected:
   void Fail(int times = 1) {
-    for (; times > 0; --times) health_.Failed({}, now_, "it is away");
+    for (; times > 0; --times) health_.Failed({}, now_, "it is away", kReader);
   }
   // Begins a read on a spare thread. Returns false if that is not allowed.
   bool Probe() {
@@ -67,7 +69,7 @@ TEST_F(SourceHealthTest, AReadThatTakesLongContinuesTheTroubleInWhichItBegan) {
     now_ += seconds(1);
     ASSERT_TRUE(Probe());
     now_ += minutes(2);
-    health_.Failed({.aside = true, .took = minutes(2)}, now_, "it is away");
+    health_.Failed({.aside = true, .took = minutes(2)}, now_, "it is away", kReader);
   }
 
   EXPECT_EQ(health_.trouble()->since, begin);
@@ -80,7 +82,7 @@ TEST_F(SourceHealthTest, PausesDoubleToASecond) {
   for (; now_ - begin < minutes(1); now_ += milliseconds(1)) {
     if (!Probe()) continue;
     ++probes;
-    health_.Failed({.aside = true}, now_, "still");
+    health_.Failed({.aside = true}, now_, "still", kReader);
   }
 
   EXPECT_GE(probes, 60);
@@ -103,7 +105,7 @@ TEST_F(SourceHealthTest, OneThatComesBackAtOnceEndsTheTrouble) {
 // No other dataset waits for the slow source, which is read as fast as its threads can.
 TEST_F(SourceHealthTest, ASlowSourceIsReadAsideByEverMoreThreads) {
   const SourceHealth::Read slow = {.overdue = true, .took = milliseconds(300)};
-  health_.Overdue({.took = milliseconds(200)}, now_, "slow");
+  health_.Overdue({.took = milliseconds(200)}, now_, "slow", kReader);
   health_.CameBack(slow, now_);
   for (uint32_t most = 2; most <= 2 * SourceHealth::kMostAside; most *= 2) {
     uint32_t at_once = 0;
@@ -115,7 +117,7 @@ TEST_F(SourceHealthTest, ASlowSourceIsReadAsideByEverMoreThreads) {
 }
 
 TEST_F(SourceHealthTest, WhileAReadIsMissingEvenQuickOnesAreMadeAside) {
-  health_.Overdue({.took = milliseconds(200)}, now_, "the read does not come back");
+  health_.Overdue({.took = milliseconds(200)}, now_, "the read does not come back", kReader);
   EXPECT_EQ(health_.MayRead(now_), Reads::kNotNow);
   EXPECT_EQ(health_.trouble()->since, now_ - milliseconds(200));
   const base::TimePoint since = health_.trouble()->since;
@@ -134,12 +136,13 @@ TEST_F(SourceHealthTest, WhileAReadIsMissingEvenQuickOnesAreMadeAside) {
 }
 
 TEST_F(SourceHealthTest, OfASourceThatIsAwayFewReadsAreLeftBehindHoweverLongItIs) {
-  for (int lane = 0; lane < 4; ++lane) health_.Overdue({.took = milliseconds(200)}, now_, "away");
+  for (int lane = 0; lane < 4; ++lane)
+    health_.Overdue({.took = milliseconds(200)}, now_, "away", kReader);
   const base::TimePoint begin = now_;
   uint32_t left = 4;
   for (; now_ - begin < minutes(60); now_ += milliseconds(100)) {
     if (!Probe()) continue;
-    health_.Overdue({.aside = true, .took = milliseconds(200)}, now_, "away");
+    health_.Overdue({.aside = true, .took = milliseconds(200)}, now_, "away", kReader);
     ++left;
     if (now_ - begin < minutes(1)) {
       EXPECT_LE(left, 4u + 6);
@@ -166,11 +169,11 @@ TEST_F(SourceHealthTest, InAnyOrderOfEventsItIsWellOnceAllReadsCameBackAtOnce) {
       SourceHealth::Read& read = reads[random() % reads.size()];
       const uint32_t event = random() % 5;
       if (event == 0 && !read.overdue) {
-        health.Overdue(read, now_, "overdue");
+        health.Overdue(read, now_, "overdue", kReader);
         read.overdue = true;
         continue;
       }
-      if (event == 1) health.Failed(read, now_, "failed");
+      if (event == 1) health.Failed(read, now_, "failed", kReader);
       if (event == 2) health.CameBack(read, now_);
       if (event == 3) health.Dropped(read);
       if (event != 0 && event != 4) std::swap(read, reads.back()), reads.pop_back();

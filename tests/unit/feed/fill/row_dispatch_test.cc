@@ -11,7 +11,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class FakeFiller final : public Filler {
@@ -164,6 +166,42 @@ TEST_F(RowDispatchTest, AStallIsShownFromASecondOnWithItsReason) {
   EXPECT_EQ(stall->reason, "gone");
 }
 
+TEST_F(RowDispatchTest, AStallNamesNoSampleThatAnotherUserReads) {
+  for (uint32_t failure = 0; failure < SourceHealth::kFailures; ++failure)
+    dataset_->source.Failed({}, now_, "/fake/25: gone", 1001);
+
+  const auto stall = dispatch_.StallOf(*feed_, now_ + seconds(1));
+
+  ASSERT_TRUE(stall.has_value()) << "the source is read aside for all users";
+  EXPECT_EQ(stall->since, now_);
+  EXPECT_EQ(stall->reason, "reads from the dataset's storage fail or are blocked");
+}
+
+TEST_F(RowDispatchTest, AReadThatIsBlockedForAnotherUserIsNotNamed) {
+  const std::shared_ptr<Feed> theirs = MakeFeed();
+  theirs->id = feeds_.IdOf(UserId(1001), dataset_, theirs->spec);
+  workers_.overdue = {{.task = {}, .feed = theirs}};
+  dispatch_.Tick(now_);
+
+  EXPECT_THAT(dispatch_.StallOf(*theirs, now_)->reason, HasSubstr("/fake/0: "));
+  EXPECT_THAT(dispatch_.StallOf(*feed_, now_)->reason, Not(HasSubstr("/fake/")));
+}
+
+TEST_F(RowDispatchTest, AFailureOfAnotherUserThatDelaysNobodyIsNoStall) {
+  dataset_->source.Failed({}, now_, "/fake/25: gone", 1001);
+
+  EXPECT_FALSE(dispatch_.StallOf(*feed_, now_ + seconds(1)).has_value());
+}
+
+TEST_F(RowDispatchTest, AStallOfSeveralUsersHasTheReasonOfTheFeedsOwn) {
+  GiveOut();
+  workers_.End(FillEnd::kNotRead);
+  Collect();
+  dataset_->source.Failed({}, now_, "/fake/25: gone", 1001);
+
+  EXPECT_EQ(dispatch_.StallOf(*feed_, now_ + seconds(1))->reason, "gone");
+}
+
 TEST_F(RowDispatchTest, AFeedThatCannotBeReadForTooLongFailsOnce) {
   GiveOut();
   for (int second = 0; second <= 61 && failed_.empty(); ++second) {
@@ -174,14 +212,13 @@ TEST_F(RowDispatchTest, AFeedThatCannotBeReadForTooLongFailsOnce) {
   }
 
   ASSERT_THAT(failed_, SizeIs(1));
-  EXPECT_THAT(std::string(failed_[0].message()),
-              ::testing::HasSubstr("samples could not be read for 60 s"));
+  EXPECT_THAT(std::string(failed_[0].message()), HasSubstr("samples could not be read for 60 s"));
   EXPECT_TRUE(absl::IsUnavailable(feed_->failed));
   EXPECT_EQ(delivery(session_).state, shm::SessionState::kFailed);
 }
 
 TEST_F(RowDispatchTest, ATroubleOfLongAgoDoesNotShortenTheTimeToTryAgain) {
-  feed_->dataset->source.Failed({}, now_, "an earlier trouble");
+  feed_->dataset->source.Failed({}, now_, "an earlier trouble", 1000);
   now_ += seconds(600);  // nobody reads
   GiveOut();
   workers_.End(FillEnd::kNotRead);
