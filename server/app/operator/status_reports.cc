@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "common/base/fault.h"
 #include "common/shm/doorway_wire.h"
 #include "server/app/operator/bottleneck_message.h"
 #include "server/app/version.h"
@@ -106,61 +105,6 @@ void FillDelivery(const feed::SessionInfo& info, v1::SessionStatus& session) {
   session.set_on_device(info.on_device);
 }
 
-bool Matches(const DatasetView& view, const std::string& dataset) {
-  return dataset.empty() || view.name == dataset || view.path == dataset;
-}
-
-void Fill(const DatasetView& view, const source::BadSample& from, v1::QuarantineEntry& to) {
-  to.set_dataset(view.name);
-  to.set_sample(from.sample);
-  to.set_path(from.path);
-  to.set_reason(std::string(base::FaultName(from.fault)));
-  to.set_time_unix_ms(from.time_unix_ms);
-  to.set_quarantined(source::IsQuarantined(from.fault));
-  to.set_decoded_by_workers(source::IsDecodedByWorkers(from.fault));
-}
-
-// Fills one page of the list, dataset by dataset.
-class QuarantinePage {
- public:
-  QuarantinePage(const rpc::QuarantineQuery& query, v1::ListQuarantineResponse& page)
-      : query_(query), page_(page) {}
-
-  void Add(size_t number, const DatasetView& view) {
-    if (number < query_.at_dataset) return;
-    const uint64_t from = number == query_.at_dataset ? query_.at_sample : 0;
-    const size_t headroom = query_.page_size - static_cast<size_t>(page_.entries_size());
-    // Asks for one more than fits, to know whether the list continues.
-    for (const source::BadSample& entry : view.state->quarantine.Entries(from, headroom + 1)) {
-      if (!page_.next_page_token().empty()) return;
-      if (IsFull()) {
-        page_.set_next_page_token(absl::StrCat(number, ":", entry.sample));
-        return;
-      }
-      v1::QuarantineEntry& to = *page_.add_entries();
-      Fill(view, entry, to);
-      bytes_ += to.ByteSizeLong();
-    }
-  }
-
- private:
-  // A response must stay below gRPC's default limit for clients, 4 MiB.
-  static constexpr size_t kMaxBytes = 1 << 20;
-  bool IsFull() const {
-    return static_cast<uint32_t>(page_.entries_size()) == query_.page_size || bytes_ >= kMaxBytes;
-  }
-
-  const rpc::QuarantineQuery& query_;
-  v1::ListQuarantineResponse& page_;
-  size_t bytes_ = 0;
-};
-
-void AddNotOpen(const DatasetView& view, v1::ListQuarantineResponse& response) {
-  constexpr uint64_t kMostNames = 100;
-  response.set_not_open_total(response.not_open_total() + 1);
-  if (response.not_open_total() <= kMostNames) response.add_not_open(view.name);
-}
-
 bool MaySee(const Opener& viewer, uint32_t user) {
   return viewer.is_operator || viewer.uid == user;
 }
@@ -236,8 +180,6 @@ v1::GetStatusResponse ReportStatus(const feed::Engine& engine, const Opener& vie
   for (const feed::GpuInfo& info : view.gpus) Fill(info, *response.add_gpus());
   return response;
 }
-
-uint64_t BadSamples(const feed::DatasetState& dataset) { return dataset.quarantine.samples(); }
 
 v1::DrainResponse ReportDrain(const feed::Engine& engine) {
   constexpr int kMostShown = 100;
@@ -321,17 +263,6 @@ v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint n
   return worker;
 }
 
-namespace {
-
-// The number of samples of the name; 0 if its range exceeds the dataset.
-uint64_t SamplesOf(const DatasetView& view) {
-  const uint64_t samples = view.state->dataset->samples();
-  if (!view.range) return samples;
-  return Resolve(*view.range, samples).value_or(plan::Range{}).count;
-}
-
-}  // namespace
-
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets) {
   v1::ListDatasetsResponse response;
   for (const DatasetView& view : datasets) {
@@ -341,51 +272,11 @@ v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets
     dataset.set_indexed(view.state != nullptr);
     if (view.state == nullptr) continue;
     dataset.set_kind(std::string(view.state->dataset->kind()));
-    dataset.set_samples(SamplesOf(view));
+    dataset.set_samples(RangeOf(view).count);
     dataset.set_classes(static_cast<uint32_t>(view.state->dataset->classes().size()));
     dataset.set_digest(view.state->dataset->digest());
-    dataset.set_quarantined(BadSamples(*view.state));
+    dataset.set_quarantined(BadSamples(view));
   }
-  return response;
-}
-
-absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
-    const std::vector<DatasetView>& datasets, const rpc::QuarantineQuery& query) {
-  v1::ListQuarantineResponse response;
-  bool found = query.dataset.empty();
-  QuarantinePage page(query, response);
-  for (size_t number = 0; number < datasets.size(); ++number) {
-    const DatasetView& view = datasets[number];
-    if (!Matches(view, query.dataset)) continue;
-    found = true;
-    if (view.state == nullptr) {
-      if (query.at_dataset == 0 && query.at_sample == 0) AddNotOpen(view, response);
-      continue;
-    }
-    response.set_total(response.total() + BadSamples(*view.state));
-    page.Add(number, view);
-  }
-  if (!found)
-    return absl::NotFoundError(absl::StrCat("no dataset '", query.dataset,
-                                            "' is known; 'penstockctl datasets' lists them"));
-  return response;
-}
-
-absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
-    const std::vector<DatasetView>& datasets, const std::string& dataset, feed::Engine& engine) {
-  const auto view = std::find_if(datasets.begin(), datasets.end(), [&](const DatasetView& v) {
-    return !dataset.empty() && Matches(v, dataset);
-  });
-  if (view == datasets.end() || view->state == nullptr)
-    return absl::NotFoundError(
-        absl::StrCat("no dataset '", dataset, "' is open; 'penstockctl datasets' lists them"));
-  source::Quarantine& quarantine = view->state->quarantine;
-  v1::ClearQuarantineResponse response;
-  response.set_cleared(quarantine.Clear());
-  view->state->ForgetBadSamples();
-  engine.QuarantineChanged(*view->state);
-  PENSTOCK_RETURN_IF_ERROR(quarantine.Save());
-  response.set_version(quarantine.version());
   return response;
 }
 

@@ -25,17 +25,22 @@ void AddMemory(v1::ListWorkersResponse& workers);
 v1::WorkerStatus ReportWorker(const workers::WorkerView& view, base::TimePoint now);
 v1::ListDatasetsResponse ReportDatasets(const std::vector<DatasetView>& datasets);
 
-// Number of a dataset's known bad samples: refused, quarantined, or reported by a GPU's user.
-uint64_t BadSamples(const feed::DatasetState& dataset);
+// The samples that the name of an open dataset stands for; none if its range exceeds the dataset.
+plan::Range RangeOf(const DatasetView& view);
 
-// One page of the list, over all open datasets if the query names none. **Errors**: NotFound if it
-// names one that is not open.
+// Number of known bad samples of an open dataset's name: refused, quarantined, or reported by a
+// GPU's user. Those outside of its range belong to other names, whose groups may differ.
+uint64_t BadSamples(const DatasetView& view);
+
+// One page of the list of the same bad samples, over all open datasets if the query names none.
+// **Errors**: NotFound if it names one that is not open.
 absl::StatusOr<v1::ListQuarantineResponse> ReportQuarantine(
     const std::vector<DatasetView>& datasets, const rpc::QuarantineQuery& query);
 
 rpc::Progress ReportProgress(const feed::SessionProgress& progress);
 
-// Clears a dataset's bad samples, so that they are tried again. Call it on the runner's thread.
+// Clears a dataset's bad samples, also those outside of the name's range, so that they are tried
+// again. Call it on the runner's thread.
 absl::StatusOr<v1::ClearQuarantineResponse> ClearQuarantine(
     const std::vector<DatasetView>& datasets, const std::string& dataset, feed::Engine& engine);
 

@@ -190,8 +190,7 @@ v1::GetStatusResponse Service::StatusOf(feed::Engine& engine, const Opener& view
   if (options_.delivers_to_gpus()) response.add_deliveries("device");
   response.set_uptime_ms(static_cast<uint64_t>((now - started_).count() / 1'000'000));
   for (const DatasetView& view : catalog_.List(viewer))
-    if (view.state != nullptr)
-      response.set_quarantined(response.quarantined() + BadSamples(*view.state));
+    if (view.state != nullptr) response.set_quarantined(response.quarantined() + BadSamples(view));
   return response;
 }
 

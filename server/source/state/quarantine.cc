@@ -205,6 +205,16 @@ const BadSample* Quarantine::Find(uint64_t sample) const {
   return nullptr;
 }
 
+size_t Quarantine::SamplesIn(uint64_t first, uint64_t count) const {
+  size_t samples = 0;
+  for (const List* list : {&quarantined_, &refused_, &for_workers_}) {
+    const auto end = list->lower_bound(first + count);
+    for (auto each = list->lower_bound(first); each != end; ++each)
+      samples += list != &for_workers_ || Find(each->first) == nullptr ? 1 : 0;
+  }
+  return samples;
+}
+
 std::vector<BadSample> Quarantine::Entries() const { return Entries(0, samples_); }
 
 std::vector<BadSample> Quarantine::Entries(uint64_t from, size_t at_most) const {

@@ -105,6 +105,8 @@ class Quarantine {
   size_t refused() const { return refused_.size(); }
   // Number of samples that have an entry in any list.
   size_t samples() const { return samples_; }
+  // Of these, the number of the `count` samples from `first` on. Looks at all of their entries.
+  size_t SamplesIn(uint64_t first, uint64_t count) const;
   // Number of entries of all lists for each fault; faults without entries may be missing.
   const std::map<base::Fault, size_t>& by_fault() const { return by_fault_; }
 

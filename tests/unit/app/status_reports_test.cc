@@ -13,12 +13,12 @@ using std::chrono::seconds;
 using workers::WorkerState;
 using workers::WorkerView;
 
-std::shared_ptr<feed::DatasetState> Dataset(const std::string& name) {
+std::shared_ptr<feed::DatasetState> Dataset(const std::string& name, uint64_t samples = 100) {
   auto state = std::make_shared<feed::DatasetState>(
       feed::DatasetState{.name = name,
-                         .dataset = std::make_shared<testing::FakeDataset>(100),
+                         .dataset = std::make_shared<testing::FakeDataset>(samples),
                          .quarantine = {},
-                         .policy = feed::FaultPolicy(100)});
+                         .policy = feed::FaultPolicy(samples)});
   state->quarantine.Add({.sample = 7, .path = "seven", .fault = base::Fault::kTimeout});
   state->quarantine.Add({.sample = 5, .path = "five", .fault = base::Fault::kTruncated});
   return state;
@@ -110,13 +110,13 @@ TEST_F(StatusReportsTest, APageThatEndsWithADatasetGoesOnInTheNext) {
 }
 
 TEST_F(StatusReportsTest, APageIsNeverLargerThanAnAnswerMayBe) {
-  source::Quarantine& quarantine = datasets_[0].state->quarantine;
+  const std::vector<DatasetView> datasets = {{"many", "/data/many", Dataset("many", 2000)}};
   for (uint64_t sample = 0; sample < 2000; ++sample)
-    quarantine.Add(
+    datasets[0].state->quarantine.Add(
         {.sample = sample, .path = std::string(4000, 'x'), .fault = base::Fault::kEmpty});
 
   const v1::ListQuarantineResponse list =
-      ReportQuarantine(datasets_, {.dataset = "flowers", .page_size = 5000}).value();
+      ReportQuarantine(datasets, {.dataset = "many", .page_size = 5000}).value();
 
   EXPECT_LT(list.ByteSizeLong(), 2u << 20);
   EXPECT_GT(list.entries_size(), 100);
@@ -136,6 +136,35 @@ TEST_F(StatusReportsTest, AQuarantineIsListedByNameOrPathWithItsReasons) {
   EXPECT_EQ(List("trees")->entries_size(), 0);
 }
 
+// Bad are samples 5 and 7 of the files, and 9 for a GPU.
+TEST_F(StatusReportsTest, ANameOfARangeHasTheBadSamplesOfTheRangeAlone) {
+  const std::shared_ptr<feed::DatasetState> files = Dataset("flowers");
+  files->quarantine.Add(
+      {.sample = 9, .path = "nine", .fault = base::Fault::kNotByGpu, .users = {1}});
+  const std::vector<DatasetView> names = {
+      {"first", "/data/flowers", files, RangeText{.begin = 0, .end = 6}},
+      {"rest", "/data/flowers", files, RangeText{.begin = 6, .end = 100}},
+      {"too_long", "/data/flowers", files, RangeText{.begin = 0, .end = 101}}};
+  const auto list_of = [&](const std::string& name) {
+    return ReportQuarantine(names, {.dataset = name, .page_size = 1}).value();
+  };
+
+  const v1::ListQuarantineResponse first = list_of("first"), rest = list_of("rest");
+
+  ASSERT_EQ(first.entries_size(), 1);
+  EXPECT_EQ(first.entries(0).path(), "five");
+  EXPECT_EQ(first.total(), 1u);
+  EXPECT_EQ(first.next_page_token(), "") << "what follows is of another name";
+  ASSERT_EQ(rest.entries_size(), 1);
+  EXPECT_EQ(rest.entries(0).path(), "seven");
+  EXPECT_EQ(rest.total(), 2u);
+  EXPECT_EQ(rest.next_page_token(), "1:9");
+  EXPECT_EQ(list_of("too_long").entries_size(), 0);
+  EXPECT_EQ(ReportDatasets(names).datasets(0).quarantined(), 1u);
+  EXPECT_EQ(ReportDatasets(names).datasets(1).quarantined(), 2u);
+  EXPECT_EQ(ReportDatasets(names).datasets(2).quarantined(), 0u);
+}
+
 TEST_F(StatusReportsTest, ClearingGivesEverySampleANewChanceUnderANewVersion) {
   feed::DatasetState& flowers = *datasets_[0].state;
   flowers.policy.OnRefused(5);
@@ -146,10 +175,10 @@ TEST_F(StatusReportsTest, ClearingGivesEverySampleANewChanceUnderANewVersion) {
 
   EXPECT_EQ(cleared.cleared(), 2u);
   EXPECT_EQ(cleared.version(), 2u);
-  EXPECT_EQ(BadSamples(flowers), 0u);
+  EXPECT_EQ(BadSamples(datasets_[0]), 0u);
   EXPECT_EQ(flowers.policy.bad_samples(), 0u);
   EXPECT_EQ(flowers.PolicyOf(1001).bad_samples(), 0u);
-  EXPECT_EQ(BadSamples(*datasets_[2].state), 2u);
+  EXPECT_EQ(BadSamples(datasets_[2]), 2u);
 }
 
 // ---- Datasets and workers. ----
