@@ -130,7 +130,7 @@ class PlaceLooks::Board {
 
  private:
   using SharedSight = std::shared_ptr<Sight>;  // with those who wait, and the thread that looks
-  struct Wish {
+  struct LookRequest {
     uint64_t user = 0;
     std::weak_ptr<Sight> sight;
   };
@@ -144,9 +144,9 @@ class PlaceLooks::Board {
   mutable base::Mutex mutex_;
   // Looks that have not ended, by path. Null: nobody waits any more.
   std::map<std::string, std::weak_ptr<Sight>> sights_ PENSTOCK_GUARDED_BY(mutex_);
-  // In order of arrival. A look is wished for by each of its users, so that it waits for none of
+  // In order of arrival. A look is requested by each of its users, so that it waits for none of
   // their limits.
-  std::list<Wish> wishes_ PENSTOCK_GUARDED_BY(mutex_);
+  std::list<LookRequest> requests_ PENSTOCK_GUARDED_BY(mutex_);
   std::multiset<uint64_t> threads_ PENSTOCK_GUARDED_BY(mutex_);  // their users
 };
 
@@ -155,15 +155,15 @@ std::shared_ptr<PlaceLooks::Sight> PlaceLooks::Board::Want(const std::string& pa
   std::weak_ptr<Sight>& known = sights_[path];
   SharedSight sight = known.lock();
   if (sight == nullptr) known = sight = std::make_shared<Sight>(Sight{.path = path});
-  if (!sight->has_begun) wishes_.push_back({user, sight});
+  if (!sight->has_begun) requests_.push_back({user, sight});
   return sight;
 }
 
-// Looks that nobody waits for, and wishes for looks that another user's thread began.
+// Looks that nobody waits for, and requests for looks that another user's thread began.
 void PlaceLooks::Board::Forget() {
   std::erase_if(sights_, [](const auto& each) { return each.second.expired(); });
-  std::erase_if(wishes_, [](const Wish& wish) {
-    const SharedSight sight = wish.sight.lock();
+  std::erase_if(requests_, [](const LookRequest& request) {
+    const SharedSight sight = request.sight.lock();
     return sight == nullptr || sight->has_begun;
   });
 }
@@ -181,9 +181,10 @@ bool PlaceLooks::Board::MayStart(uint64_t user) const {
 void PlaceLooks::Board::StartThreads(const std::shared_ptr<Board>& board, uint64_t user) {
   const base::MutexLock lock(board->mutex_);
   board->Forget();
-  auto wished = std::count_if(board->wishes_.begin(), board->wishes_.end(),
-                              [user](const Wish& wish) { return wish.user == user; });
-  for (; wished > 0 && board->MayStart(user); --wished) {
+  auto requested =
+      std::count_if(board->requests_.begin(), board->requests_.end(),
+                    [user](const LookRequest& request) { return request.user == user; });
+  for (; requested > 0 && board->MayStart(user); --requested) {
     auto thread = posix::LooseThreads::Start([board, user] {
       pthread_setname_np(pthread_self(), "places");
       board->Run(user);
@@ -207,9 +208,10 @@ void PlaceLooks::Board::Run(uint64_t user) {
 std::shared_ptr<PlaceLooks::Sight> PlaceLooks::Board::BeginNext(uint64_t user) {
   const base::MutexLock lock(mutex_);
   Forget();
-  const auto next = std::find_if(wishes_.begin(), wishes_.end(),
-                                 [user](const Wish& wish) { return wish.user == user; });
-  SharedSight sight = next == wishes_.end() ? nullptr : next->sight.lock();
+  const auto next =
+      std::find_if(requests_.begin(), requests_.end(),
+                   [user](const LookRequest& request) { return request.user == user; });
+  SharedSight sight = next == requests_.end() ? nullptr : next->sight.lock();
   if (sight == nullptr)
     threads_.erase(threads_.find(user));
   else

@@ -247,8 +247,8 @@ void RowDispatch::Tick(base::TimePoint now) {
 
 // Another user's trouble delays the feed only while its source is not read freely. The feed's user
 // may not know of the sample that the reason names.
-std::optional<SourceHealth::Trouble> RowDispatch::TroubleOf(const Feed& feed,
-                                                            base::TimePoint now) const {
+std::optional<SourceHealth::Trouble> RowDispatch::FindTrouble(const Feed& feed,
+                                                              base::TimePoint now) const {
   const SourceHealth& source = feed.dataset->source;
   std::optional<SourceHealth::Trouble> trouble = source.trouble();
   if (!trouble || trouble->user == feeds_.At(feed.id).user.value()) return trouble;
@@ -259,7 +259,7 @@ std::optional<SourceHealth::Trouble> RowDispatch::TroubleOf(const Feed& feed,
 
 std::optional<SourceHealth::Trouble> RowDispatch::StallOf(const Feed& feed,
                                                           base::TimePoint now) const {
-  std::optional<SourceHealth::Trouble> longest = TroubleOf(feed, now);
+  std::optional<SourceHealth::Trouble> longest = FindTrouble(feed, now);
   if (const HeldRow* held = held_.OldestOf(feed)) {
     const uint32_t user = held->task.user.value();
     const base::TimePoint since = held->task.failing_since;

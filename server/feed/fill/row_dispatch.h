@@ -77,7 +77,7 @@ class RowDispatch {
   void NoteTrouble(const Feed& feed, uint64_t sample, const std::string& reason);
   void Fail(const std::shared_ptr<Feed>& feed, const absl::Status& why);
   void NoteOverdue(base::TimePoint now);
-  std::optional<SourceHealth::Trouble> TroubleOf(const Feed& feed, base::TimePoint now) const;
+  std::optional<SourceHealth::Trouble> FindTrouble(const Feed& feed, base::TimePoint now) const;
 
   const base::Duration retry_for_;
   Core& core_;
