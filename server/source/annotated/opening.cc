@@ -15,10 +15,6 @@
 namespace penstock::source {
 namespace {
 
-// What a name takes until its dataset is open, at most: its text, the paths of an image and of what
-// belongs to it, and what is known of both files. Paths have its bytes, too.
-constexpr uint64_t kMemoryOfName = 256, kCopiesOfName = 6;
-
 bool IsYaml(absl::string_view path) {
   return absl::EndsWithIgnoreCase(path, ".yaml") || absl::EndsWithIgnoreCase(path, ".yml");
 }
