@@ -13,6 +13,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/shm/protocol.h"
@@ -23,9 +25,22 @@
 
 namespace penstock::rpc {
 
+// A message of gRPC's. Clients refuse metadata of more than 8 KiB, in which a byte may take three;
+// of a longer message they would see nothing at all. What is wrong begins it, what helps ends it.
+inline std::string ToShortMessage(absl::string_view message) {
+  constexpr size_t kBegin = 1400, kEnd = 600;
+  if (message.size() <= kBegin + kEnd) return std::string(message);
+  const auto is_inner = [&](size_t at) { return (message[at] & 0xC0) == 0x80; };  // of UTF-8
+  size_t begin = kBegin, end = message.size() - kEnd;
+  while (begin > 0 && is_inner(begin)) --begin;
+  while (end < message.size() && is_inner(end)) ++end;
+  return absl::StrCat(message.substr(0, begin), " [...] ", message.substr(end));
+}
+
 // absl's codes equal gRPC's.
 inline grpc::Status ToGrpc(const absl::Status& status) {
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      ToShortMessage(status.message()));
 }
 
 // What the gate needs to know about a call. The ticket refers to the context.
