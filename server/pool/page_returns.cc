@@ -15,12 +15,23 @@ namespace {
 // hurry waits for it.
 constexpr uint64_t kPiece = uint64_t{4} << 20;
 
-// Gives back the next piece from `done` on, and moves `done` behind it. Whether there was one.
-bool GiveBackPiece(const posix::Fd& memory, uint64_t& done) {
+// Gives back the next piece of what was written from `done` on. Whether there was one.
+bool GiveBackWritten(const posix::Fd& memory, uint64_t& done) {
   const std::optional<uint64_t> at = posix::FindPages(memory, done);
   if (!at) return false;
   posix::GiveBackPages(memory, *at, kPiece).IgnoreError();
   done = *at + kPiece;
+  return true;
+}
+
+// The same for pages that were allocated and never written, which FindPages does not see. Large
+// memory is sparse, so its pieces may be larger.
+bool GiveBackUnwritten(const posix::Fd& memory, uint64_t& swept) {
+  const uint64_t bytes = posix::SizeOf(memory).value_or(0);
+  if (swept >= bytes) return false;
+  const uint64_t piece = std::min(std::max(kPiece, bytes / 1024 / kPiece * kPiece), bytes - swept);
+  posix::GiveBackPages(memory, swept, piece).IgnoreError();
+  swept += piece;
   return true;
 }
 
@@ -79,8 +90,9 @@ void PageReturns::Work() {
   ::pthread_setname_np(::pthread_self(), "pool-returns");
   posix::GiveWay(posix::Priority::kLow).IgnoreError();
   while (const Shared next = Next()) {
-    if (GiveBackPiece(next->memory.memory, next->done)) continue;
-    GiveBackWhole(next->memory);  // pages that were never written
+    const posix::Fd& memory = next->memory.memory;
+    if (GiveBackWritten(memory, next->done) || GiveBackUnwritten(memory, next->swept)) continue;
+    PENSTOCK_FAILPOINT("pool.pages_given_back");
     HasReturned(next);
   }
 }

@@ -29,7 +29,7 @@ void GiveBackWhole(const MappedMemory& memory);
 class PageReturns {
  public:
   PageReturns() = default;
-  // Waits for the memory that is being given back; closes the rest.
+  // Waits for the piece that is being given back; closes the rest.
   ~PageReturns();
   PageReturns(const PageReturns&) = delete;
   PageReturns& operator=(const PageReturns&) = delete;
@@ -46,7 +46,8 @@ class PageReturns {
  private:
   struct Returning {
     MappedMemory memory;
-    uint64_t done = 0;  // bytes from the beginning; only the thread uses it
+    // Bytes from the beginning: of pages that were written, and of all. Only the thread uses them.
+    uint64_t done = 0, swept = 0;
   };
   using Shared =
       std::shared_ptr<Returning>;  // by the thread, whose piece may be under way, and Hurry

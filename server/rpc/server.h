@@ -49,8 +49,9 @@ struct ServerOptions {
   uint32_t max_calls = 1024, max_watchers = 256;
   // The same for rates: beyond these, responses are delayed, so that calls cost little CPU time.
   uint32_t answers_per_second = 2000, answers_in_a_burst = 1000;
-  // The same for the bytes of responses that clients have not read yet, beyond 64 KiB each.
-  uint64_t answer_bytes = uint64_t{512} << 20;
+  // The same for the bytes of unary calls' responses that clients have not read yet, if they have
+  // more than 64 KiB each. Eight ranks of a user may read 64 MiB each, the most that clients take.
+  uint64_t answer_bytes = uint64_t{1} << 30;
   // TCP address for health checks; empty: none.
   std::string health_address = {};
   TlsPaths tls = {};  // for the operators' port, if there is one

@@ -58,7 +58,7 @@ class RestartTest(LoaderFixture):
     def test_a_daemon_that_dies_while_it_welcomes_a_loader_is_waited_for(self):
         self.daemon.freeze()
         loop = Loop(self.loader(batch_size=10))
-        time.sleep(0.5)  # the loader waits for the welcome
+        time.sleep(2)  # the loader waits for the welcome, also on a busy machine
         self.restart(away=0.5)
 
         self.assertEqual(loop.read(), list(range(100)))
@@ -68,7 +68,7 @@ class RestartTest(LoaderFixture):
         self.assertEqual(len(loader), 10)  # connects
         self.daemon.freeze()
         loop = Loop(loader)
-        time.sleep(0.5)  # the loader waits for its session
+        time.sleep(2)  # the loader waits for its session
         self.restart(away=0.5)
 
         self.assertEqual(loop.read(), list(range(100)))

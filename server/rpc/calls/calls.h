@@ -20,7 +20,7 @@ namespace penstock::rpc {
 class Calls {
  public:
   struct Limits {
-    uint64_t at_once = 0;   // unary calls
+    uint64_t at_once = 0;   // calls that are answered once, orders, indexing
     uint32_t watchers = 0;  // watching calls
     uint32_t answers_per_second = 1, answers_in_a_burst = 0;
     uint64_t answer_bytes = 0;  // that clients have not read yet; see HoldAnswer

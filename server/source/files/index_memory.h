@@ -32,7 +32,7 @@ class IndexMemory {
   IndexMemory();                                // asks this machine
   explicit IndexMemory(Available available) : available_(std::move(available)) {}
 
-  // Counts `more` bytes; call it before they are allocated. **Errors**: ResourceExhausted, as
+  // Counts `more` bytes; call it before they are allocated, or a folder's after it was listed. **Errors**: ResourceExhausted, as
   // CheckIndexMemory; then nothing is counted.
   absl::Status Take(uint64_t more, absl::string_view path);
   // Call it after such bytes are freed.

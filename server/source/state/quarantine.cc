@@ -206,6 +206,14 @@ const BadSample* Quarantine::Find(uint64_t sample) const {
 }
 
 size_t Quarantine::SamplesIn(uint64_t first, uint64_t count) const {
+  if (counted_.version != version_ || counted_.samples != samples_)
+    counted_ = {.version = version_, .samples = samples_};
+  const auto [at, is_new] = counted_.ranges.try_emplace({first, count}, 0);
+  if (is_new) at->second = CountIn(first, count);
+  return at->second;
+}
+
+size_t Quarantine::CountIn(uint64_t first, uint64_t count) const {
   size_t samples = 0;
   for (const List* list : {&quarantined_, &refused_, &for_workers_}) {
     const auto end = list->lower_bound(first + count);

@@ -105,7 +105,8 @@ class Quarantine {
   size_t refused() const { return refused_.size(); }
   // Number of samples that have an entry in any list.
   size_t samples() const { return samples_; }
-  // Of these, the number of the `count` samples from `first` on. Looks at all of their entries.
+  // Of these, the number of the `count` samples from `first` on. Looks at all of their entries, but
+  // once until something changes: statuses ask often.
   size_t SamplesIn(uint64_t first, uint64_t count) const;
   // Number of entries of all lists for each fault; faults without entries may be missing.
   const std::map<base::Fault, size_t>& by_fault() const { return by_fault_; }
@@ -143,12 +144,20 @@ class Quarantine {
   Added AddForWorkers(const BadSample& bad);
   static Added AddUsers(const std::vector<uint32_t>& users, BadSample& known);
   size_t CountSamples() const;
+  size_t CountIn(uint64_t first, uint64_t count) const;
   void CountForWorkers();
   std::vector<BadSample> AllEntries() const;
 
   List refused_, quarantined_, for_workers_;
   std::map<base::Fault, size_t> by_fault_;
   size_t samples_ = 0;
+  // By first and count, as long as version and samples are these.
+  struct Counted {
+    uint64_t version = 0;
+    size_t samples = 0;
+    std::map<std::pair<uint64_t, uint64_t>, size_t> ranges = {};
+  };
+  mutable Counted counted_ = {};
   bool is_saved_ = true;
   std::shared_ptr<StateAccess> access_;  // shared with the catalogue; null: Save blocks
 };

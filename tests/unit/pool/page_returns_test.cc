@@ -1,6 +1,7 @@
 // Tests that memory is given back by a thread, all of it, whatever ends first.
 #include "server/pool/page_returns.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -83,6 +84,21 @@ TEST(PageReturnsTest, WhoeverNeedsItGivesAllOfItBack) {
     EXPECT_EQ(returns.bytes(), 0u);
     EXPECT_EQ(PagesOf(later), 0u);
   }
+}
+
+// As the pool's preallocated memory has.
+TEST(PageReturnsTest, PagesThatWereNeverWrittenReturnToo) {
+  constexpr uint64_t kPieces = uint64_t{10} << 20;
+  MappedMemory memory = {.memory = posix::MakeMemory("test", kPieces).value(), .bytes = kPieces};
+  ASSERT_EQ(::fallocate(memory.memory.get(), 0, 0, kPieces), 0);
+  const posix::Fd theirs = memory.memory.Duplicate().value();
+  ASSERT_EQ(PagesOf(theirs), kPieces);
+  PageReturns returns;
+
+  returns.Take(std::move(memory));
+  returns.Wait();
+
+  EXPECT_EQ(PagesOf(theirs), 0u);
 }
 
 TEST(PageReturnsTest, MemoryOfManyPiecesLosesAllPages) {
