@@ -32,8 +32,8 @@ class IndexMemory {
   IndexMemory();                                // asks this machine
   explicit IndexMemory(Available available) : available_(std::move(available)) {}
 
-  // Counts `more` bytes; call it before they are allocated, or a folder's after it was listed. **Errors**: ResourceExhausted, as
-  // CheckIndexMemory; then nothing is counted.
+  // Counts `more` bytes; call it before they are allocated, or a folder's after it was listed.
+  // **Errors**: ResourceExhausted, as CheckIndexMemory; then nothing is counted.
   absl::Status Take(uint64_t more, absl::string_view path);
   // Call it after such bytes are freed.
   void GiveBack(uint64_t bytes);
