@@ -82,6 +82,7 @@ TEST_F(DatasetCloserTest, AnOpeningThatNobodyWantsDoesNotWait) {
 
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   answer_.set_value();
+  closer_->Stop();
 }
 
 // Those of all unused datasets are closed at once when there are too many.
