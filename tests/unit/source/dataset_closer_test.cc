@@ -36,9 +36,10 @@ class DatasetCloserTest : public ::testing::Test {
   static constexpr size_t kMost = 3;
   static constexpr std::chrono::milliseconds kSoon{1};
 
-  const std::shared_ptr<DatasetCloser> closer_ = std::make_shared<DatasetCloser>(kMost);
   std::promise<void> answer_;
   const std::shared_future<void> answered_ = answer_.get_future().share();
+  // Last, so that its threads end before what they wait for.
+  const std::shared_ptr<DatasetCloser> closer_ = std::make_shared<DatasetCloser>(kMost);
 };
 
 TEST_F(DatasetCloserTest, ItsLastOwnerDoesNotWaitForStorageThatDoesNotAnswer) {
@@ -55,6 +56,7 @@ TEST_F(DatasetCloserTest, ItsLastOwnerDoesNotWaitForStorageThatDoesNotAnswer) {
 
   answer_.set_value();
   EXPECT_NE(closed.get_future().get(), std::this_thread::get_id());
+  closer_->Stop();  // before `closed` ends
 }
 
 TEST_F(DatasetCloserTest, NoneIsOpenedWhileTooManyAreBeingClosed) {
@@ -82,7 +84,6 @@ TEST_F(DatasetCloserTest, AnOpeningThatNobodyWantsDoesNotWait) {
 
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   answer_.set_value();
-  closer_->Stop();
 }
 
 // Those of all unused datasets are closed at once when there are too many.
