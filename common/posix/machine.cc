@@ -65,7 +65,14 @@ void Lower(std::optional<T>& least, T value) {
   least = least.has_value() ? std::min(*least, value) : value;
 }
 
-// Inactive page cache counts as free: the kernel reclaims it first.
+// Page cache counts as free, as in MemAvailable: the kernel reclaims it. That includes active
+// pages, such as files that every epoch reads.
+uint64_t PageCache(const std::string& folder, absl::string_view prefix) {
+  const std::string stat = folder + "/memory.stat";
+  return KeyedNumber(stat, absl::StrCat(prefix, "inactive_file")) +
+         KeyedNumber(stat, absl::StrCat(prefix, "active_file"));
+}
+
 void LowerByLimit(uint64_t limit, uint64_t used, uint64_t cache, Machine& machine) {
   if (limit >= kMaxLimit) return;
   const uint64_t kept = used - std::min(used, cache);
@@ -86,9 +93,12 @@ void ReadCgroup(const std::string& folder, Machine& machine) {
       absl::SimpleAtod(words[1], &period) && quota > 0 && period > 0) {
     Lower(machine.quota_cores, quota / period);
   }
-  if (const auto limit = NumberIn(folder + "/memory.max"); limit.has_value()) {
-    LowerByLimit(*limit, NumberIn(folder + "/memory.current").value_or(0),
-                 KeyedNumber(folder + "/memory.stat", "inactive_file"), machine);
+  // Beyond "high" the kernel slows a process down instead of ending it.
+  for (const char* limit_file : {"/memory.max", "/memory.high"}) {
+    if (const auto limit = NumberIn(folder + limit_file); limit.has_value()) {
+      LowerByLimit(*limit, NumberIn(folder + "/memory.current").value_or(0), PageCache(folder, ""),
+                   machine);
+    }
   }
 }
 
@@ -104,7 +114,7 @@ void ReadMemoryCgroupV1(const std::string& folder, Machine& machine) {
   if (!limit.has_value()) return;
   machine.cgroups = Cgroups::kV1;
   LowerByLimit(*limit, NumberIn(folder + "/memory.usage_in_bytes").value_or(0),
-               KeyedNumber(folder + "/memory.stat", "total_inactive_file"), machine);
+               PageCache(folder, "total_"), machine);
 }
 
 // Reads a cgroup and its ancestors up to the root. In a container the path may be the host's; then

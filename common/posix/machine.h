@@ -14,7 +14,7 @@ enum class Cgroups { kNone, kV1, kV2 };  // the cgroup version that limits memor
 
 struct MemoryCgroup {
   uint64_t limit_bytes = 0;
-  uint64_t charged_bytes = 0;  // without inactive page cache
+  uint64_t charged_bytes = 0;  // without page cache
 };
 
 struct Machine {

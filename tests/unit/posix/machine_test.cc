@@ -104,7 +104,8 @@ TEST_F(MachineTest, TheTightestOfTheCgroupsOnTheWayToTheRootCounts) {
   Write("/sys/fs/cgroup/pods/memory.current", "100000\n");
   Write("/sys/fs/cgroup/pods/trainer/memory.max", "500000\n");
   Write("/sys/fs/cgroup/pods/trainer/memory.current", "300000\n");
-  Write("/sys/fs/cgroup/pods/trainer/memory.stat", "anon 5\ninactive_file 200000\n");
+  Write("/sys/fs/cgroup/pods/trainer/memory.stat",
+        "anon 5\ninactive_file 120000\nactive_file 80000\n");
 
   const Machine machine = ReadMachine(root_);
 
@@ -130,7 +131,9 @@ TEST_F(MachineTest, TheFirstVersionsPathIsFollowedWhereItIsMounted) {
   Write("/sys/fs/cgroup/cpu/pods/cpu.cfs_quota_us", "300000\n");
   Write("/sys/fs/cgroup/cpu/pods/cpu.cfs_period_us", "100000\n");
   Write("/sys/fs/cgroup/memory/pods/memory.limit_in_bytes", "600000\n");
-  Write("/sys/fs/cgroup/memory/pods/memory.usage_in_bytes", "100000\n");
+  Write("/sys/fs/cgroup/memory/pods/memory.usage_in_bytes", "150000\n");
+  Write("/sys/fs/cgroup/memory/pods/memory.stat",
+        "inactive_file 1\nactive_file 1\ntotal_inactive_file 20000\ntotal_active_file 30000\n");
   Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
 
   const Machine machine = ReadMachine(root_);
@@ -156,6 +159,18 @@ TEST_F(MachineTest, AnotherProcessHasItsOwn) {
 
   EXPECT_FALSE(ReadMachine(root_).tightest.has_value());
   EXPECT_EQ(ReadMachine(root_, 1).tightest->limit_bytes, 1000u);
+}
+
+TEST_F(MachineTest, WhereTheKernelSlowsAProcessDownIsALimitToo) {
+  Write("/proc/self/cgroup", "0::/\n");
+  Write("/sys/fs/cgroup/memory.max", "900000\n");
+  Write("/sys/fs/cgroup/memory.current", "100000\n");
+  Write("/sys/fs/cgroup/memory.high", "max\n");
+  EXPECT_EQ(ReadMachine(root_).Memory(), 800'000u);
+
+  Write("/sys/fs/cgroup/memory.high", "600000\n");
+  EXPECT_EQ(ReadMachine(root_).Memory(), 500'000u);
+  EXPECT_EQ(ReadMachine(root_).tightest->limit_bytes, 600'000u);
 }
 
 TEST_F(MachineTest, AnOverspentLimitLeavesNothing) {
