@@ -43,7 +43,8 @@ void ResetSignals() {
 // Moves the descriptors to free numbers first, then to their final ones; closes everything else.
 bool PlaceDescriptors(Plan& plan) {
   plan.report = ::fcntl(plan.report, F_DUPFD_CLOEXEC, plan.scratch);
-  if (plan.report < 0) return false;
+  plan.null = ::fcntl(plan.null, F_DUPFD_CLOEXEC, plan.scratch);
+  if (plan.report < 0 || plan.null < 0) return false;
   for (Child::Inherited& each : plan.fds) {
     each.fd = ::fcntl(each.fd, F_DUPFD_CLOEXEC, plan.scratch);
     if (each.fd < 0) return false;

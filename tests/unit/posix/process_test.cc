@@ -88,6 +88,19 @@ TEST(ChildTest, AProgramThatNobodyWaitedForExitsWith127AndSaysWhy) {
   EXPECT_EQ(child->StartError(), ENOENT);
 }
 
+TEST(ChildTest, WithoutAStandardInputOfOursItHasOne) {
+  const Fd ours(::fcntl(0, F_DUPFD_CLOEXEC, 100));
+  ASSERT_TRUE(ours.valid());
+  ::close(0);
+
+  const Child child = Start({"/bin/sleep", "60"});
+
+  ::dup2(ours.get(), 0);
+  const auto folder = "/proc/" + std::to_string(child.pid()) + "/fd/";
+  EXPECT_EQ(std::filesystem::read_symlink(folder + "0"), "/dev/null");
+  EXPECT_EQ(std::filesystem::read_symlink(folder + "1"), "/dev/null");
+}
+
 TEST(ChildTest, DescriptorNumbersThatCannotBeAreRefused) {
   EXPECT_EQ(Child::Spawn({}, {}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Child::Spawn({"/bin/true"}, {{0, 1}}).status().code(),
