@@ -93,12 +93,12 @@ void ReadCgroup(const std::string& folder, Machine& machine) {
       absl::SimpleAtod(words[1], &period) && quota > 0 && period > 0) {
     Lower(machine.quota_cores, quota / period);
   }
+  std::optional<uint64_t> limit = NumberIn(folder + "/memory.max");
   // Beyond "high" the kernel slows a process down instead of ending it.
-  for (const char* limit_file : {"/memory.max", "/memory.high"}) {
-    if (const auto limit = NumberIn(folder + limit_file); limit.has_value()) {
-      LowerByLimit(*limit, NumberIn(folder + "/memory.current").value_or(0), PageCache(folder, ""),
-                   machine);
-    }
+  if (const auto high = NumberIn(folder + "/memory.high"); high.has_value()) Lower(limit, *high);
+  if (limit.has_value()) {
+    LowerByLimit(*limit, NumberIn(folder + "/memory.current").value_or(0), PageCache(folder, ""),
+                 machine);
   }
 }
 

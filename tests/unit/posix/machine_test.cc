@@ -1,33 +1,24 @@
 #include "common/posix/machine.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <string>
 
-#include "common/base/check.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::posix {
 namespace {
 
 class MachineTest : public ::testing::Test {
  protected:
-  MachineTest() {
-    char name[] = "/tmp/penstock-machine-XXXXXX";
-    PENSTOCK_CHECK(::mkdtemp(name) != nullptr);
-    root_ = name;
-    Write("/proc/meminfo", "MemTotal: 2048 kB\nMemAvailable:    1000 kB\n");
-  }
-  ~MachineTest() override { std::filesystem::remove_all(root_); }
+  MachineTest() { Write("/proc/meminfo", "MemTotal: 2048 kB\nMemAvailable:    1000 kB\n"); }
 
   void Write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path whole = root_ + path;
-    std::filesystem::create_directories(whole.parent_path());
-    std::ofstream(whole) << text;
+    folder_.Write(path.substr(1), text);
   }
 
-  std::string root_;
+  const testing::TempFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(MachineTest, WithoutCgroupsTheKernelsWordCounts) {
