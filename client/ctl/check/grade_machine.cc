@@ -58,7 +58,7 @@ std::string MemoryLimitOf(const posix::Machine& machine) {
   if (!machine.tightest.has_value()) return "";
   return absl::StrCat(", or raise the cgroup's ", machine.cgroups == posix::Cgroups::kV1
                                                       ? "memory.limit_in_bytes"
-                                                      : "memory.max");
+                                                      : "memory.max and memory.high");
 }
 
 Finding GradeMemory(const Facts& facts) {
