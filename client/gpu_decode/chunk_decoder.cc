@@ -97,6 +97,7 @@ absl::Status ChunkDecoder::Copy(const uint8_t* pixels, uint8_t* into, uint64_t b
 
 absl::StatusOr<ChunkResult> ChunkDecoder::Decode(std::span<const ChunkRow> rows) {
   PlaceAll(rows);
+  tables_->Clear();  // of a chunk that failed when its rows had been added
   PENSTOCK_RETURN_IF_ERROR(SetMarks());
   std::span<const ChunkRow> left = rows;
   PENSTOCK_ASSIGN_OR_RETURN(std::string error,
@@ -169,7 +170,8 @@ absl::Status ChunkDecoder::Launch() {
       .tables = reinterpret_cast<const uint32_t*>(tables_on_device_ + tables_->tables_offset()),
       .row_count = tables_->rows(),
       .max_tiles = tables_->max_tiles(),
-      .max_taps = tables_->max_taps()};
+      .any_plain = tables_->any_plain(),
+      .any_other = tables_->any_other()};
   tables_->Clear();
   return device_->MakeRows(launch);
 }

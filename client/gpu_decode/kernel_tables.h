@@ -40,7 +40,8 @@ class KernelTables {
   uint64_t capacity() const { return capacity_; }
   uint32_t rows() const { return rows_; }
   uint32_t max_tiles() const { return max_tiles_; }
-  uint32_t max_taps() const { return max_taps_; }
+  bool any_plain() const { return any_plain_; }
+  bool any_other() const { return any_other_; }
   size_t bytes() const { return tables_offset() + size_t{used_} * sizeof(uint32_t); }
   size_t tables_offset() const;  // of the tables in the buffer, in bytes
 
@@ -48,10 +49,12 @@ class KernelTables {
   void Add(const KernelRow& row);
   // Offset of `words` new words, aligned to 16 bytes.
   uint32_t Allocate(uint64_t words);
-  AxisTable AddColumns(const JpegRow& row);
-  AxisTable AddRows(const JpegRow& row);
+  bool IsPlain(base::Interpolation interpolation) const;
+  ColumnsTable AddColumns(const JpegRow& row, uint32_t shift);
+  RowsTable AddRows(uint32_t shift);
   void AddTiles(const JpegRow& row, KernelRow& made);
-  uint32_t TileHeight() const;
+  bool FitsShared(uint32_t tile_height) const;
+  uint32_t TileHeight(const resample::Axis& y) const;
   TileInputs FindInputs(uint32_t first_output, uint32_t end) const;
 
   const std::span<std::byte> buffer_;
@@ -61,7 +64,7 @@ class KernelTables {
   uint32_t rows_ = 0;
   uint32_t used_ = 0;
   uint32_t max_tiles_ = 0;
-  uint32_t max_taps_ = 0;
+  bool any_plain_ = false, any_other_ = false;
   TapsCache taps_;
   std::shared_ptr<const resample::Taps> x_taps_, y_taps_;  // of the row that is being added
 };

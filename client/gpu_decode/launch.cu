@@ -26,10 +26,13 @@ int LaunchRows(const KernelLaunch& launch) {
   const uint32_t across = launch.max_tiles < kMaxBlocksAcross ? launch.max_tiles : kMaxBlocksAcross;
   const cudaLaunchConfig_t config =
       Config(across, launch.row_count, device::kRowThreads, launch.stream);
-  const int failed =
-      cudaLaunchKernelEx(&config, device::MakeRows<false>, launch.rows, launch.tables);
-  if (failed != 0 || launch.max_taps <= kMostFewTaps) return failed;
-  return cudaLaunchKernelEx(&config, device::MakeRows<true>, launch.rows, launch.tables);
+  const auto enqueue = [&](auto* make) {
+    return cudaLaunchKernelEx(&config, make, launch.rows, launch.tables);
+  };
+  if (launch.any_plain) {
+    if (const int failed = enqueue(device::MakeRows<true>); failed != 0) return failed;
+  }
+  return launch.any_other ? enqueue(device::MakeRows<false>) : 0;
 }
 
 int LaunchSetMarks(const MarksLaunch& launch) {

@@ -8,25 +8,26 @@
 // Includes no CUDA header, so that a test can run them on a CPU (tests/support/gpu_decode).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "client/gpu_decode/kernel_row.h"
 
 namespace penstock::gpu_decode::device {
 
 constexpr uint32_t kWarp = 32;
-constexpr uint32_t kWarps = 8;
+constexpr uint32_t kWarps = kTileStep;
 constexpr uint32_t kRowThreads = kWarp * kWarps;
 // As many blocks of a multiprocessor as fit, by their shared memory and without spilled registers.
-// Few taps need fewer registers, and more blocks hide more of the time that loads take.
+// Plain rows need fewer registers, and more blocks hide more of the time that loads take.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
-constexpr uint32_t kBlocksOfManyTaps = 3, kBlocksOfFewTaps = 3;  // 100 KiB of shared memory
+constexpr uint32_t kBlocksOfOthers = 3, kBlocksOfPlain = 3;  // 100 KiB of shared memory
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 800
-constexpr uint32_t kBlocksOfManyTaps = 5, kBlocksOfFewTaps = 6;  // 164 KiB
+constexpr uint32_t kBlocksOfOthers = 5, kBlocksOfPlain = 6;  // 164 KiB
 #else
-constexpr uint32_t kBlocksOfManyTaps = 5, kBlocksOfFewTaps = 8;  // 228 KiB
+constexpr uint32_t kBlocksOfOthers = 5, kBlocksOfPlain = 8;  // 228 KiB
 #endif
-constexpr int kHalf = 1 << 21;          // weights have 22 bits behind the point
 constexpr uint32_t kMostKnownTaps = 8;  // for which there is code of its own
 // Output rows read as many inputs as the one with the most, so up to seven beyond the last.
 constexpr uint32_t kSharedRows = kMaxTileInputs + kMostKnownTaps - 1;
@@ -38,29 +39,59 @@ __device__ inline uint32_t Byte(uint32_t word, uint32_t index) {
   return __byte_perm(word, 0, 0x4440 + index);
 }
 
-// To 0 … 255; one instruction on Hopper.
-__device__ inline uint32_t Clip(int sum) {
-  return static_cast<uint32_t>(__vimin_s32_relu(sum >> 22, 255));
+// The compiler keeps the value in a register instead of computing it again where it is used.
+__device__ inline uint32_t Kept(uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  asm("" : "+r"(value));
+#endif
+  return value;
 }
 
-struct ColorSum {
+// A pixel's three sums, of weights of any sign.
+struct ClippedSum {
+  static constexpr int kHalf = 1 << 21;
   int red = kHalf, green = kHalf, blue = kHalf;
 
-  __device__ void Add(uint32_t pixel, int weight) {
-    red += weight * static_cast<int>(Byte(pixel, 0));
-    green += weight * static_cast<int>(Byte(pixel, 1));
-    blue += weight * static_cast<int>(Byte(pixel, 2));
+  __device__ void Add(uint32_t r, uint32_t g, uint32_t b, uint32_t weight) {
+    red += static_cast<int>(weight * r);
+    green += static_cast<int>(weight * g);
+    blue += static_cast<int>(weight * b);
   }
-
-  // The bytes of a pixel lie anywhere in `words`; `at` is known when this is compiled.
-  __device__ void AddAt(const uint32_t* words, int at, int weight) {
-    red += weight * static_cast<int>(Byte(words[at / 4], at % 4));
-    green += weight * static_cast<int>(Byte(words[(at + 1) / 4], (at + 1) % 4));
-    blue += weight * static_cast<int>(Byte(words[(at + 2) / 4], (at + 2) % 4));
-  }
-
   __device__ uint32_t Pixel() const { return Clip(red) | Clip(green) << 8 | Clip(blue) << 16; }
+
+  // To 0 … 255; one instruction on Hopper, and a shift.
+  __device__ static uint32_t Clip(int sum) {
+    return static_cast<uint32_t>(__vimin_s32_relu(sum >> 22, 255));
+  }
 };
+
+// The same of a plain row: sums are 0 to 255.5, so nothing is clipped, and their upper bytes are
+// the pixel. Its fourth byte is anything.
+struct PlainSum {
+  static constexpr uint32_t kHalf = ClippedSum::kHalf << kPlainShift;
+  uint32_t red = kHalf, green = kHalf, blue = kHalf;
+
+  __device__ void Add(uint32_t r, uint32_t g, uint32_t b, uint32_t weight) {
+    red += weight * r;
+    green += weight * g;
+    blue += weight * b;
+  }
+  __device__ uint32_t Pixel() const {
+    return __byte_perm(__byte_perm(red, green, 0x73), blue, 0x710);
+  }
+};
+
+template <typename Sum>
+__device__ inline void Add(Sum& sum, uint32_t pixel, uint32_t weight) {
+  sum.Add(Byte(pixel, 0), Byte(pixel, 1), Byte(pixel, 2), weight);
+}
+
+// The bytes of a pixel lie anywhere in `words`; `at` is known when this is compiled.
+template <typename Sum>
+__device__ inline void AddAt(Sum& sum, const uint32_t* words, int at, uint32_t weight) {
+  sum.Add(Byte(words[at / 4], at % 4), Byte(words[(at + 1) / 4], (at + 1) % 4),
+          Byte(words[(at + 2) / 4], (at + 2) % 4), weight);
+}
 
 // The aligned words that hold a column's bytes, in the image's first row. A row has whole words, so
 // the bytes begin at the same place of a word in all rows.
@@ -76,9 +107,9 @@ struct WordStream {
 };
 
 // One pixel of the horizontal pass, with at most kTaps taps, whose weights are in registers.
-template <int kTaps>
+template <typename Sum, int kTaps>
 __device__ inline uint32_t PixelOf(const uint32_t* from, uint32_t shift,
-                                   const int (&weights)[kTaps]) {
+                                   const uint32_t (&weights)[kTaps]) {
   constexpr int kWords = (3 * kTaps + 3) / 4;  // that the taps' bytes fill
   constexpr int kLoads = (3 * kTaps + 6) / 4;  // wherever in a word they begin
   uint32_t loaded[kWords + 1] = {};
@@ -87,9 +118,9 @@ __device__ inline uint32_t PixelOf(const uint32_t* from, uint32_t shift,
   uint32_t words[kWords];
 #pragma unroll
   for (int i = 0; i < kWords; ++i) words[i] = __funnelshift_r(loaded[i], loaded[i + 1], shift);
-  ColorSum sum;
+  Sum sum;
 #pragma unroll
-  for (int tap = 0; tap < kTaps; ++tap) sum.AddAt(words, 3 * tap, weights[tap]);
+  for (int tap = 0; tap < kTaps; ++tap) AddAt(sum, words, 3 * tap, weights[tap]);
   return sum.Pixel();
 }
 
@@ -97,7 +128,7 @@ __device__ inline uint32_t PixelOf(const uint32_t* from, uint32_t shift,
 __device__ inline uint32_t PixelOfMany(const uint32_t* from, uint32_t shift,
                                        const uint32_t* weights, uint32_t stride, uint32_t taps) {
   uint32_t last = __ldg(from);
-  ColorSum sum;
+  ClippedSum sum;
 #pragma unroll 1
   for (uint32_t tap = 0; tap < taps; tap += kTapsPerGroup, from += 3) {
     const uint32_t b = __ldg(from + 1), c = __ldg(from + 2), d = __ldg(from + 3);
@@ -105,7 +136,7 @@ __device__ inline uint32_t PixelOfMany(const uint32_t* from, uint32_t shift,
                                __funnelshift_r(c, d, shift)};
 #pragma unroll
     for (int i = 0; i < int{kTapsPerGroup}; ++i) {
-      sum.AddAt(words, 3 * i, static_cast<int>(__ldg(weights + uint64_t{tap + i} * stride)));
+      AddAt(sum, words, 3 * i, __ldg(weights + uint64_t{tap + i} * stride));
     }
     last = d;
   }
@@ -128,9 +159,9 @@ __device__ inline TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
   return place;
 }
 
-// Calls the version for so many taps. `many` is called, and compiled, only in the kernel for rows of
-// many taps.
-template <bool kManyTaps, typename Few, typename Many>
+// Calls the version for so many taps. `many` is called, and compiled, only in the kernel for rows
+// that are not plain.
+template <bool kPlain, typename Few, typename Many>
 __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) {
   switch (taps) {
     case 0:
@@ -143,14 +174,16 @@ __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) 
       return few.template operator()<4>();
     case 5:
       return few.template operator()<5>();
-    case 6:
-      return few.template operator()<6>();
+    case kMostFewTaps:
+      return few.template operator()<kMostFewTaps>();
     case 7:
+      if constexpr (!kPlain) few.template operator()<7>();
+      return;
     case kMostKnownTaps:
-      if constexpr (kManyTaps) few.template operator()<kMostKnownTaps>();
+      if constexpr (!kPlain) few.template operator()<kMostKnownTaps>();
       return;
     default:
-      if constexpr (kManyTaps) many();
+      if constexpr (!kPlain) many();
   }
 }
 
@@ -171,20 +204,20 @@ __device__ inline void ResizeInputs(const KernelRow& row, const TilePlace& place
   }
 }
 
-template <int kTaps>
+template <typename Sum, int kTaps>
 __device__ inline void ResizeFew(const KernelRow& row, const uint32_t* tables,
                                  const TilePlace& place, const TileInputs& inputs,
                                  uint32_t* shared) {
-  int weights[kTaps];
+  uint32_t weights[kTaps];
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) {
-    weights[i] = static_cast<int>(__ldg(tables + row.x.weights + i * row.width + place.column));
+    weights[i] = __ldg(tables + row.x.weights + i * row.width + place.column);
   }
   const WordStream stream(row.from + __ldg(tables + row.x.first + place.column));
   // More loads in flight; with many weights, registers are scarcer.
   ResizeInputs<kTaps <= 4 ? 2 : 1>(
       row, place, inputs, stream.words, shared,
-      [&](const uint32_t* from) { return PixelOf<kTaps>(from, stream.shift, weights); });
+      [&](const uint32_t* from) { return PixelOf<Sum, kTaps>(from, stream.shift, weights); });
 }
 
 __device__ inline void ResizeMany(const KernelRow& row, const uint32_t* tables,
@@ -198,106 +231,146 @@ __device__ inline void ResizeMany(const KernelRow& row, const uint32_t* tables,
   });
 }
 
-// Stores a warp's pixels of a row side by side. Four pixels are three words, of which each of three
-// lanes stores one; where words are not aligned, each lane stores its pixel's bytes.
-struct RowStore {
-  uint8_t* into;      // the lane's place in the row
-  uint32_t selector;  // of the word's bytes: the pixel's from the lane's part on, then the next one's
-  bool by_words, stores;
+// Where a lane stores something of each row of a tile.
+struct RowPlace {
+  uint8_t* into;
+  bool stores;
 
-  __device__ RowStore(const KernelRow& row, const TilePlace& place, uint32_t y) {
-    const uint32_t x = place.across * kTileWidth, part = place.lane % 4;
-    by_words = row.width % 4 == 0 && reinterpret_cast<uintptr_t>(row.into) % 4 == 0;
-    stores = x + place.lane < row.width && !(by_words && part == 3);
-    selector = 0x654210 >> (part * 4) & 0xffff;
-    into = row.into + (uint64_t{y} * row.width + x) * 3 +
-           (by_words ? (place.lane / 4 * 3 + part) * 4 : place.lane * 3);
+  __device__ void Advance(const KernelRow& row) { into += kWarps * 3 * row.width; }
+};
+
+// Stores a warp's pixels of a row side by side: four pixels are three words, of which each of three
+// lanes stores one.
+struct WordStore {
+  uint32_t
+      selector;  // of the word's bytes: the pixel's from the lane's part on, then the next one's
+  RowPlace at;
+
+  // Whether all words of the row are aligned.
+  __device__ static bool Suits(const KernelRow& row) {
+    return row.width % 4 == 0 && reinterpret_cast<uintptr_t>(row.into) % 4 == 0;
   }
-
+  __device__ WordStore(const KernelRow& row, const TilePlace& place, uint32_t y) {
+    const uint32_t x = place.across * kTileWidth, part = place.lane % 4;
+    selector = Kept(0x654210 >> (part * 4) & 0x7777);
+    at = {row.into + (uint64_t{y} * row.width + x) * 3 + (place.lane / 4 * 3 + part) * 4,
+          x + place.lane < row.width && part != 3};
+  }
   // Called by all threads of the warp.
   __device__ void Put(uint32_t pixel) const {
     const uint32_t next = __shfl_down_sync(0xffffffff, pixel, 1);
-    if (!stores) return;
-    if (by_words) {
-      *reinterpret_cast<uint32_t*>(into) = __byte_perm(pixel, next, selector);
-      return;
-    }
-    for (int i = 0; i < 3; ++i) into[i] = static_cast<uint8_t>(Byte(pixel, i));
+    if (at.stores) *reinterpret_cast<uint32_t*>(at.into) = __byte_perm(pixel, next, selector);
   }
 };
 
-// Makes the tile's rows, each warp every eighth one. `sum_of` adds up a row's taps, given its
-// weights and, in shared memory, its first input.
-template <typename SumOf>
-__device__ inline void MakeTileRows(const KernelRow& row, const uint32_t* tables,
-                                    const TilePlace& place, const TileInputs& inputs,
-                                    const uint32_t* shared, const SumOf& sum_of) {
+// Each lane stores its pixel's bytes.
+struct ByteStore {
+  RowPlace at;
+
+  __device__ ByteStore(const KernelRow& row, const TilePlace& place, uint32_t y) {
+    const uint32_t x = place.across * kTileWidth + place.lane;
+    at = {row.into + (uint64_t{y} * row.width + x) * 3, x < row.width};
+  }
+  __device__ void Put(uint32_t pixel) const {
+    if (!at.stores) return;
+    for (int i = 0; i < 3; ++i) at.into[i] = static_cast<uint8_t>(Byte(pixel, i));
+  }
+};
+
+// Makes the tile's rows, each warp every eighth one. `pixel_of` adds up a row's taps, given its
+// number, its record of so many groups and, in shared memory, the lane's column.
+template <typename Store, typename PixelOf>
+__device__ inline void MakeTileRows(const KernelRow& row, const uint32_t* tables, uint32_t groups,
+                                    const TilePlace& place, const uint32_t* shared,
+                                    const PixelOf& pixel_of) {
   const uint32_t end = min(row.height, (place.down + 1) * row.tile_height);
   uint32_t y = place.down * row.tile_height + place.warp;
-  RowStore store(row, place, y);
-  const auto* const all_weights = reinterpret_cast<const int4*>(tables + row.y.weights);
-  uint32_t weights = y * row.y.groups;
+  Store store(row, place, y);
+  const auto* record =
+      reinterpret_cast<const uint4*>(tables + row.y.records) + uint64_t{y} * groups;
   for (; y < end; y += kWarps) {
-    const uint32_t first = __ldg(tables + row.y.first + y) - inputs.first;
-    store.Put(sum_of(y, all_weights + weights, shared + first * kWarp + place.lane).Pixel());
-    weights += kWarps * row.y.groups;
-    store.into += kWarps * 3 * row.width;
+    store.Put(pixel_of(y, record, shared + place.lane));
+    record += kWarps * groups;
+    store.at.Advance(row);
   }
+}
+
+// Of a record with so many taps; one tap takes no fewer than two.
+__device__ constexpr uint32_t GroupsOf(uint32_t taps) { return (1 + taps + 3) / 4; }
+
+__device__ inline uint32_t WordOf(const uint4* groups, int index) {
+  const uint4& group = groups[index / 4];
+  return index % 4 == 0 ? group.x : index % 4 == 1 ? group.y : index % 4 == 2 ? group.z : group.w;
 }
 
 // The vertical pass, with at most kTaps taps.
-template <int kTaps>
-__device__ inline ColorSum SumOfFew(const int4* weights, const uint32_t* pixels) {
-  ColorSum sum;
+template <typename Sum, int kTaps>
+__device__ inline uint32_t RowOfFew(const uint4* record, const uint32_t* column) {
+  constexpr int kGroups = GroupsOf(kTaps);
+  uint4 groups[kGroups];
 #pragma unroll
-  for (int tap = 0; tap < kTaps; tap += kTapsPerGroup) {
-    const int4 four = __ldg(weights++);
-    sum.Add(pixels[tap * kWarp], four.x);
-    if (tap + 1 < kTaps) sum.Add(pixels[(tap + 1) * kWarp], four.y);
-    if (tap + 2 < kTaps) sum.Add(pixels[(tap + 2) * kWarp], four.z);
-    if (tap + 3 < kTaps) sum.Add(pixels[(tap + 3) * kWarp], four.w);
-  }
-  return sum;
+  for (int i = 0; i < kGroups; ++i) groups[i] = __ldg(record + i);
+  const uint32_t* const pixels = column + size_t{WordOf(groups, 0)} * kWarp;
+  Sum sum;
+#pragma unroll
+  for (int tap = 0; tap < kTaps; ++tap) Add(sum, pixels[tap * kWarp], WordOf(groups, tap + 1));
+  return sum.Pixel();
 }
 
 // The same with any number of taps.
-__device__ inline ColorSum SumOfMany(const int4* weights, const uint32_t* pixels, uint32_t taps) {
-  ColorSum sum;
-  for (uint32_t tap = 0; tap < taps; tap += kTapsPerGroup, pixels += kTapsPerGroup * kWarp) {
-    const int4 four = __ldg(weights++);
-    sum.Add(pixels[0], four.x);
-    sum.Add(pixels[kWarp], four.y);
-    sum.Add(pixels[2 * kWarp], four.z);
-    sum.Add(pixels[3 * kWarp], four.w);
+__device__ inline uint32_t RowOfMany(const uint4* record, const uint32_t* column, uint32_t taps) {
+  uint4 four = __ldg(record);
+  const uint32_t* pixels = column + size_t{four.x} * kWarp;
+  ClippedSum sum;
+  Add(sum, pixels[0], four.y);
+  Add(sum, pixels[kWarp], four.z);
+  Add(sum, pixels[2 * kWarp], four.w);
+  pixels += 3 * kWarp;
+  for (uint32_t tap = 3; tap < taps; tap += kTapsPerGroup, pixels += kTapsPerGroup * kWarp) {
+    four = __ldg(++record);
+    Add(sum, pixels[0], four.x);
+    Add(sum, pixels[kWarp], four.y);
+    Add(sum, pixels[2 * kWarp], four.z);
+    Add(sum, pixels[3 * kWarp], four.w);
   }
-  return sum;
+  return sum.Pixel();
 }
 
-template <bool kManyTaps>
-__device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
-                                uint32_t* shared) {
-  const TilePlace place = PlaceOf(row, tile);
-  const auto* all = reinterpret_cast<const TileInputs*>(tables + row.tile_inputs);
-  const TileInputs inputs = all[place.down];
-  ForTaps<kManyTaps>(
-      row.x.taps, [&]<int kTaps> { ResizeFew<kTaps>(row, tables, place, inputs, shared); },
-      [&] { ResizeMany(row, tables, place, inputs, shared); });
-  __syncthreads();
-  const auto make = [&](const auto& sum_of) {
-    MakeTileRows(row, tables, place, inputs, shared, sum_of);
-  };
-  ForTaps<kManyTaps>(
+template <bool kPlain, typename Sum, typename Store>
+__device__ inline void ResizeRows(const KernelRow& row, const uint32_t* tables,
+                                  const TilePlace& place, const uint32_t* shared) {
+  ForTaps<kPlain>(
       row.y.taps,
       [&]<int kTaps> {
-        make([](uint32_t, const int4* weights, const uint32_t* pixels) {
-          return SumOfFew<kTaps>(weights, pixels);
-        });
+        MakeTileRows<Store>(row, tables, GroupsOf(kTaps), place, shared,
+                            [](uint32_t, const uint4* record, const uint32_t* column) {
+                              return RowOfFew<Sum, kTaps>(record, column);
+                            });
       },
       [&] {
-        make([&](uint32_t y, const int4* weights, const uint32_t* pixels) {
-          return SumOfMany(weights, pixels, __ldg(tables + row.y.counts + y));
-        });
+        MakeTileRows<Store>(row, tables, row.y.groups, place, shared,
+                            [&](uint32_t y, const uint4* record, const uint32_t* column) {
+                              return RowOfMany(record, column, __ldg(tables + row.y.counts + y));
+                            });
       });
+}
+
+template <bool kPlain>
+__device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
+                                uint32_t* shared) {
+  using Sum = std::conditional_t<kPlain, PlainSum, ClippedSum>;
+  const TilePlace place = PlaceOf(row, tile);
+  const TileInputs inputs =
+      reinterpret_cast<const TileInputs*>(tables + row.tile_inputs)[place.down];
+  ForTaps<kPlain>(
+      row.x.taps, [&]<int kTaps> { ResizeFew<Sum, kTaps>(row, tables, place, inputs, shared); },
+      [&] { ResizeMany(row, tables, place, inputs, shared); });
+  __syncthreads();
+  if (WordStore::Suits(row)) {
+    ResizeRows<kPlain, Sum, WordStore>(row, tables, place, shared);
+  } else {
+    ResizeRows<kPlain, Sum, ByteStore>(row, tables, place, shared);
+  }
   __syncthreads();
 }
 
@@ -307,18 +380,17 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
                                     uint32_t* shared) {
   const TilePlace place = PlaceOf(row, tile);
   const uint32_t y = place.down;
-  const uint32_t first = __ldg(tables + row.y.first + y);
-  const uint32_t count = __ldg(tables + row.y.counts + y);
-  const uint32_t* const y_weights = tables + row.y.weights + uint64_t{y} * row.y.groups * 4;
+  const TileInputs inputs = reinterpret_cast<const TileInputs*>(tables + row.tile_inputs)[y];
+  const uint32_t* const weights = tables + row.y.records + uint64_t{y} * row.y.groups * 4 + 1;
   const WordStream stream(row.from + __ldg(tables + row.x.first + place.column));
   const uint64_t pitch = row.pitch / sizeof(uint32_t);
   const uint32_t x_taps = __ldg(tables + row.x.counts + place.column);
-  ColorSum sum;
+  ClippedSum sum;
   if (place.warp != 0) sum = {0, 0, 0};
-  for (uint32_t i = place.warp; i < count; i += kWarps) {
-    const uint32_t pixel = PixelOfMany(stream.words + (first + i) * pitch, stream.shift,
+  for (uint32_t i = place.warp; i < inputs.count; i += kWarps) {
+    const uint32_t pixel = PixelOfMany(stream.words + (inputs.first + i) * pitch, stream.shift,
                                        tables + row.x.weights + place.column, row.width, x_taps);
-    sum.Add(pixel, static_cast<int>(__ldg(y_weights + i)));
+    Add(sum, pixel, __ldg(weights + i));
   }
   int* const sums = reinterpret_cast<int*>(shared) + place.lane;
   sums[(place.warp * 3 + 0) * kWarp] = sum.red;
@@ -331,23 +403,23 @@ __device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables
       sum.green += sums[(warp * 3 + 1) * kWarp];
       sum.blue += sums[(warp * 3 + 2) * kWarp];
     }
-    RowStore(row, place, y).Put(sum.Pixel());
+    ByteStore(row, place, y).Put(sum.Pixel());
   }
   __syncthreads();
 }
 
-// Makes the rows of few taps, or the others. blockIdx.y is the row; its blocks share its tiles.
-template <bool kManyTaps>
-__global__ void __launch_bounds__(kRowThreads, kManyTaps ? kBlocksOfManyTaps : kBlocksOfFewTaps)
+// Makes the plain rows, or the others. blockIdx.y is the row; its blocks share its tiles.
+template <bool kPlain>
+__global__ void __launch_bounds__(kRowThreads, kPlain ? kBlocksOfPlain : kBlocksOfOthers)
     MakeRows(const KernelRow* __restrict__ rows, const uint32_t* __restrict__ tables) {
   __shared__ uint32_t shared[kSharedRows * kWarp];
   const KernelRow& row = rows[blockIdx.y];
-  if (kManyTaps == (max(row.x.taps, row.y.taps) <= kMostFewTaps)) return;
+  if (kPlain != (row.is_plain != 0)) return;
   for (uint32_t tile = blockIdx.x; tile < row.tiles; tile += gridDim.x) {
-    if (kManyTaps && row.tile_height == 0) {
+    if (!kPlain && row.tile_height == 0) {
       MakeTallTile(row, tables, tile, shared);
     } else {
-      MakeTile<kManyTaps>(row, tables, tile, shared);
+      MakeTile<kPlain>(row, tables, tile, shared);
     }
   }
 }

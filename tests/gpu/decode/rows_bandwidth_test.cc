@@ -86,7 +86,8 @@ class RowsBandwidthTest : public ::testing::Test {
         .tables = reinterpret_cast<const uint32_t*>(on_device_.data() + tables.tables_offset()),
         .row_count = tables.rows(),
         .max_tiles = tables.max_tiles(),
-        .max_taps = tables.max_taps(),
+        .any_plain = tables.any_plain(),
+        .any_other = tables.any_other(),
         .stream = stream_.get()};
     EXPECT_OK(watch_.Start(stream_.get()));
     EXPECT_EQ(LaunchRows(launch), 0);

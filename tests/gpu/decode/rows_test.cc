@@ -64,7 +64,8 @@ class RowsTest : public ::testing::Test {
                                                                       tables_->tables_offset()),
                           .row_count = tables_->rows(),
                           .max_tiles = tables_->max_tiles(),
-                          .max_taps = tables_->max_taps(),
+                          .any_plain = tables_->any_plain(),
+                          .any_other = tables_->any_other(),
                           .stream = stream_.get()}),
               0);
     EXPECT_OK(cuda::Synchronize(stream_.get()));

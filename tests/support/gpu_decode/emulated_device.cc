@@ -71,8 +71,8 @@ class EmulatedDevice final : public gpu_decode::DecodeDevice {
         RunEmulated({std::min(launch.max_tiles, kBlocksAcross), launch.row_count},
                     gpu_decode::device::kRowThreads, [&] { make(launch.rows, launch.tables); });
       };
-      run(gpu_decode::device::MakeRows<false>);
-      if (launch.max_taps > gpu_decode::kMostFewTaps) run(gpu_decode::device::MakeRows<true>);
+      if (launch.any_plain) run(gpu_decode::device::MakeRows<true>);
+      if (launch.any_other) run(gpu_decode::device::MakeRows<false>);
     });
   }
 

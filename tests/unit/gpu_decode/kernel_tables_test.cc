@@ -34,32 +34,38 @@ class KernelTablesTest : public ::testing::Test {
   KernelTables tables_{{buffer_->bytes, kBufferBytes}, kMaxRows};
 };
 
-int Clipped(int sum) { return std::min(std::max(sum >> 22, 0), 255); }
-
 // As the kernel, one channel at a time.
 class Walker {
  public:
   Walker(const KernelRow& row, const uint32_t* table) : row_(row), table_(table) {}
 
-  int Column(uint32_t x, uint32_t y, uint32_t channel) const {
+  uint32_t Column(uint32_t x, uint32_t y, uint32_t channel) const {
     const uint8_t* from = row_.from + y * row_.pitch + table_[row_.x.first + x] + channel;
-    int sum = 1 << 21;
+    uint32_t sum = half();
     for (uint32_t tap = 0; tap < table_[row_.x.counts + x]; ++tap) {
-      sum += static_cast<int>(table_[row_.x.weights + tap * row_.width + x]) * from[3 * tap];
+      sum += table_[row_.x.weights + tap * row_.width + x] * from[3 * tap];
     }
     return Clipped(sum);
   }
 
-  int Pixel(uint32_t x, uint32_t y, uint32_t channel) const {
-    int sum = 1 << 21;
+  uint32_t Pixel(uint32_t x, uint32_t y, uint32_t channel) const {
+    const uint32_t* const record = table_ + row_.y.records + y * row_.y.groups * kTapsPerGroup;
+    const uint32_t down = y / std::max(1u, row_.tile_height);
+    const uint32_t first = table_[row_.tile_inputs + 2 * down] + record[0];
+    uint32_t sum = half();
     for (uint32_t tap = 0; tap < table_[row_.y.counts + y]; ++tap) {
-      const uint32_t weight = row_.y.weights + y * row_.y.groups * kTapsPerGroup + tap;
-      sum += static_cast<int>(table_[weight]) * Column(x, table_[row_.y.first + y] + tap, channel);
+      sum += record[1 + tap] * Column(x, first + tap, channel);
     }
     return Clipped(sum);
   }
 
  private:
+  uint32_t half() const { return row_.is_plain != 0 ? 1u << 23 : 1u << 21; }
+  uint32_t Clipped(uint32_t sum) const {
+    if (row_.is_plain != 0) return sum >> 24;
+    return static_cast<uint32_t>(std::min(std::max(static_cast<int>(sum) >> 22, 0), 255));
+  }
+
   const KernelRow& row_;
   const uint32_t* const table_;
 };
@@ -95,21 +101,39 @@ TEST_F(KernelTablesTest, WeightsBehindAnOutputsLastAreZeroUpToAGroup) {
   ASSERT_TRUE(tables_.AddImage(Shrink(99, 70, base::Interpolation::kLanczos), {}, nullptr));
 
   const KernelRow row = RowAt(0);
-  EXPECT_EQ(row.y.weights % 4, 0u);
+  EXPECT_EQ(row.y.records % 4, 0u);
   for (uint32_t i = 0; i < 70; ++i) {
-    for (uint32_t tap = table()[row.y.counts + i]; tap < row.y.groups * 4; ++tap) {
-      EXPECT_EQ(Weight(row.y.weights + i * row.y.groups * 4 + tap), 0);
+    for (uint32_t tap = table()[row.y.counts + i]; tap < row.y.groups * 4 - 1; ++tap) {
+      EXPECT_EQ(Weight(row.y.records + i * row.y.groups * 4 + 1 + tap), 0);
     }
-    for (uint32_t tap = table()[row.x.counts + i]; tap < row.x.groups * 4; ++tap) {
+    for (uint32_t tap = table()[row.x.counts + i]; tap < (row.x.taps + 3) / 4 * 4; ++tap) {
       EXPECT_EQ(Weight(row.x.weights + tap * row.width + i), 0);
     }
+  }
+}
+
+TEST_F(KernelTablesTest, RowsOfFewTapsWithoutNegativeWeightsArePlain) {
+  using base::Interpolation;
+  const struct {
+    uint32_t in;
+    Interpolation interpolation;
+    bool is_plain;
+  } kCases[] = {{100, Interpolation::kBilinear, true},  {600, Interpolation::kBilinear, true},
+                {800, Interpolation::kBilinear, false}, {800, Interpolation::kNearest, true},
+                {100, Interpolation::kBicubic, false},  {100, Interpolation::kLanczos, false}};
+  for (const auto& [in, interpolation, is_plain] : kCases) {
+    tables_.Clear();
+    ASSERT_TRUE(tables_.AddImage(Shrink(in, 224, interpolation), {}, nullptr));
+    EXPECT_EQ(RowAt(0).is_plain != 0, is_plain) << in;
+    EXPECT_EQ(tables_.any_plain(), is_plain);
+    EXPECT_EQ(tables_.any_other(), !is_plain);
   }
 }
 
 TEST_F(KernelTablesTest, TilesAreAsHighAsSharedMemoryAllows) {
   const struct {
     uint32_t in, height;
-  } kCases[] = {{224, 32}, {1000, 32}, {2000, 16}, {20000, 1}, {50000, 0}};
+  } kCases[] = {{224, 112}, {400, 80}, {1000, 40}, {2000, 16}, {8000, 4}, {20000, 1}, {50000, 0}};
   for (const auto& [in, height] : kCases) {
     tables_.Clear();
     ASSERT_TRUE(tables_.AddImage(Shrink(in, 224, base::Interpolation::kBilinear), {}, nullptr));

@@ -37,9 +37,10 @@ class EmulatedRowsTest : public ::testing::Test {
   void Run() {
     const auto* rows = reinterpret_cast<const KernelRow*>(buffer_.get());
     const auto* tables = reinterpret_cast<const uint32_t*>(buffer_.get() + tables_.tables_offset());
-    ASSERT_TRUE(
-        device_->MakeRows({rows, tables, tables_.rows(), tables_.max_tiles(), tables_.max_taps()})
-            .ok());
+    ASSERT_TRUE(device_
+                    ->MakeRows({rows, tables, tables_.rows(), tables_.max_tiles(),
+                                tables_.any_plain(), tables_.any_other()})
+                    .ok());
     ASSERT_TRUE(device_->Synchronize().ok());
   }
 
