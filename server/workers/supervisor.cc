@@ -116,10 +116,11 @@ void Supervisor::RemoveSegment(uint32_t segment) {
   ForEachWorker([segment](UserWorker& worker) { worker.ForgetSegment(segment); });
 }
 
-// Maximum number of items of a worker slot. While others wait for the slot, only as many as are
-// done soon.
+// Maximum number of items of a worker slot: more of short ones, so that a wake-up serves several.
+// While others wait for the slot, only as many as are done soon.
 size_t Supervisor::Depth(uint32_t user) const {
-  const size_t most = options_.read_ahead + 1;
+  const size_t most = std::max<size_t>(options_.read_ahead + 1,
+                                       item_times_.Depth(user, options_.ahead, kRingCapacity));
   return contended_ ? item_times_.Depth(user, options_.turn, most) : most;
 }
 

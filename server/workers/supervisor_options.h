@@ -27,7 +27,10 @@ struct SupervisorOptions {
   bool start_when_needed = false;
   std::string program = {};  // empty: penstock-worker in the folder of the running program
   uint32_t user = 0;         // user for whom workers are started before there are any rows
-  uint32_t read_ahead = 2;   // items that a queue holds in addition to the worker's current one
+  // Items that a queue holds in addition to the worker's current one; more if they take less
+  // than `ahead` together.
+  uint32_t read_ahead = 2;
+  base::Duration ahead = std::chrono::milliseconds(1);
   // Input memory per worker, touched as needed; ≥ limits.max_bytes.
   uint64_t arena_bytes = 32u << 20;
   uint64_t memory_bytes = base::kGiB;  // limit for a worker's own allocations

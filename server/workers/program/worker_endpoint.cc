@@ -53,6 +53,11 @@ absl::StatusOr<std::optional<DecodeRequest>> WorkerEndpoint::Next() {
   return absl::InternalError("the request ring is corrupt");
 }
 
+void WorkerEndpoint::AnnounceSleep() {
+  NotifyDaemon();
+  shm::FallAsleep(channel().worker_asleep);
+}
+
 bool WorkerEndpoint::Sleep(const posix::Fd& socket) {
   // Needs no time-out: the socket closes when the daemon ends, for whatever reason.
   pollfd entries[2] = {{.fd = work_notifier_.get(), .events = POLLIN, .revents = 0},
@@ -92,8 +97,15 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
     return absl::InternalError("the completion ring is corrupt");
   }
   PENSTOCK_FAILPOINT("worker_program.row_reported");
-  if (shm::EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
+  const bool is_short = std::chrono::nanoseconds(busy_ns) < kShortItem;
+  if (++unannounced_ == kMostTogether || !is_short) NotifyDaemon();
   return absl::OkStatus();
+}
+
+void WorkerEndpoint::NotifyDaemon() {
+  if (unannounced_ == 0) return;
+  unannounced_ = 0;
+  if (shm::EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
 }
 
 }  // namespace penstock::workers

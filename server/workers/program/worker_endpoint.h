@@ -33,7 +33,7 @@ class WorkerEndpoint {
   // Returns the next request, or nullopt if there is none. **Errors**: the ring is corrupt.
   absl::StatusOr<std::optional<DecodeRequest>> Next();
   // Call it before the last Next that precedes Sleep.
-  void AnnounceSleep() { shm::FallAsleep(channel().worker_asleep); }
+  void AnnounceSleep();
   // Waits until there may be a request or `socket` is readable. Returns whether `socket` is.
   bool Sleep(const posix::Fd& socket);
 
@@ -50,11 +50,13 @@ class WorkerEndpoint {
  private:
   WorkerEndpoint(posix::Mapping mapping, posix::Fd work, posix::Fd done);
   Channel& channel() const { return *reinterpret_cast<Channel*>(mapping_.data()); }
+  void NotifyDaemon();
 
   posix::Mapping mapping_;
   posix::Fd work_notifier_, done_event_;
   shm::RingConsumer<DecodeRequest, kRingCapacity> requests_;
   shm::RingProducer<Completion, kRingCapacity> completions_;
+  uint32_t unannounced_ = 0;  // completions of which the daemon was not notified
 };
 
 }  // namespace penstock::workers

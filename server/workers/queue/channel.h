@@ -13,10 +13,12 @@
 // keeps its own list of requests in order, and a completion only means that the oldest one is
 // finished.
 //
-// Neither side loses a wake-up: see common/shm/sleep.h.
+// Neither side loses a wake-up: see common/shm/sleep.h. A wake-up costs as much as a short item, so
+// each side notifies the other of several short items at once, but always before it waits itself.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -31,6 +33,9 @@ namespace penstock::workers {
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
+// Short items of which the other side is notified together.
+inline constexpr uint32_t kMostTogether = kRingCapacity / 2;
+inline constexpr std::chrono::microseconds kShortItem(200);
 
 // The descriptors that a worker inherits.
 // SEQPACKET: receives segments; when it closes, the worker exits.

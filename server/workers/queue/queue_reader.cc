@@ -27,8 +27,11 @@ std::optional<QueueReads::ReadPlace> QueueReads::NextRead(uint64_t place) {
     const base::MutexLock lock(mutex_);
     // Give, Stop, Collect and GiveInboxTo notify. A replacement starts before the inbox is assigned
     // to it.
-    while (!stopping_ && (place > place_ || (place == place_ && inbox_.empty() && images_.empty())))
+    while (!stopping_ &&
+           (place > place_ || (place == place_ && inbox_.empty() && images_.empty()))) {
+      AnnounceSent();
       changed_.Wait(mutex_);
+    }
     if (stopping_ || place < place_) return std::nullopt;
     if (inbox_.empty()) continue;
     const base::TimePoint now = base::Now();
@@ -113,6 +116,7 @@ std::optional<QueueReads::ArenaSpace> QueueReads::WaitForArena(ReadPlace read, u
       crowded_ = true;
       return std::nullopt;
     }
+    AnnounceSent();  // the worker makes room
     if (images_.empty()) changed_.Wait(mutex_);
   }
 }
@@ -141,12 +145,17 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .spec = item.spec,
                         .key = item.key};
   const base::TimePoint read_end = base::Now(), given = item.given;
+  const bool is_short = !read->aside && read_end - read->begun - fetched.held_up < kShortItem;
   std::shared_ptr<SupervisorEndpoint> endpoint;
+  bool announce = true;
   {
     const base::MutexLock lock(mutex_);
     read->waits_for_source.reset();
     // Items that are read with `aside` can exceed the ring's capacity, so wait for a free place.
-    while (IsCurrent(*read) && sent_.size() == kRingCapacity) changed_.Wait(mutex_);
+    while (IsCurrent(*read) && sent_.size() == kRingCapacity) {
+      AnnounceSent();
+      changed_.Wait(mutex_);
+    }
     if (IsCurrent(*read)) {
       // Under the lock, so that the completion finds its item.
       endpoint = read->endpoint;
@@ -166,10 +175,16 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                                  .read_end = read_end,
                                  .held_up = fetched.held_up}});
       reads_.erase(read);
+      announce = ++unannounced_ >= kMostTogether || !is_short || inbox_.empty();
+      if (announce) unannounced_ = 0;
     }
   }
   if (endpoint == nullptr) return End(read, {.kind = OutcomeKind::kLost}, {});
-  endpoint->WakeWorker();
+  if (announce) endpoint->WakeWorker();
+}
+
+void QueueReads::AnnounceSent() {
+  if (std::exchange(unannounced_, 0) > 0 && attached_ != nullptr) attached_->WakeWorker();
 }
 
 void QueueReads::End(ReadPlace read, const Fetched& fetched, absl::Status status) {

@@ -45,6 +45,7 @@ void QueueReads::Attach(std::shared_ptr<SupervisorEndpoint> endpoint) {
   const base::MutexLock lock(mutex_);
   attached_ = std::move(endpoint);
   broken_ = crowded_ = false;
+  unannounced_ = 0;
 }
 
 void QueueReads::Give(const WorkItem& item) {
@@ -194,6 +195,7 @@ std::vector<uint64_t> QueueReads::GiveInboxTo(uint64_t place) {
   {
     const base::MutexLock lock(mutex_);
     place_ = place;
+    AnnounceSent();
     for (Read& read : reads_) {
       if (read.aside) continue;
       read.aside = true;

@@ -143,6 +143,8 @@ class QueueReads {
   };
   std::optional<ArenaSpace> WaitForArena(ReadPlace read, uint64_t bytes);
   void DropInput(ReadPlace read);
+  // Call it before the thread that serves the inbox waits.
+  void AnnounceSent() PENSTOCK_REQUIRES(mutex_);
   void Deliver(ReadPlace read, const Fetched& fetched);
   void End(ReadPlace read, const Fetched& fetched, absl::Status status);
   bool IsCurrent(const Read& read) const PENSTOCK_REQUIRES(mutex_);
@@ -165,6 +167,8 @@ class QueueReads {
   std::deque<WorkItem> inbox_ PENSTOCK_GUARDED_BY(mutex_);
   std::list<Read> reads_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<Sent> sent_ PENSTOCK_GUARDED_BY(mutex_);
+  // Of those, the last ones, of which the worker was not notified.
+  uint32_t unannounced_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::deque<ImageToKeep> images_ PENSTOCK_GUARDED_BY(mutex_);  // at most what the arena holds
   base::TimePoint oldest_since_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<Outcome> ended_ PENSTOCK_GUARDED_BY(mutex_);

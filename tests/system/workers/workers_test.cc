@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(Counts, WorkerCountTest, ::testing::Values(1, 2, 4));
 
 TEST(SupervisorTest, EachQueueHoldsFewItemsBeyondTheOneInHand) {
   MemoryDataset dataset = SmallDataset();
-  Rig rig(dataset, {.count = 2, .read_ahead = 2}, 10);
+  Rig rig(dataset, {.count = 2, .read_ahead = 2, .ahead = milliseconds(0)}, 10);
 
   EXPECT_EQ(rig.Headroom(), 6u);
   for (uint64_t i = 0; i < 6; ++i) rig.Submit(i, i);
@@ -178,6 +178,19 @@ TEST(SupervisorTest, EachQueueHoldsFewItemsBeyondTheOneInHand) {
   ASSERT_TRUE(rig.RunUntilOutcomes(6));
 
   EXPECT_EQ(rig.Headroom(), 6u);
+}
+
+TEST(SupervisorTest, AQueueHoldsMoreItemsIfTheyAreShort) {
+  MemoryDataset dataset = SmallDataset();
+  Rig rig(dataset, {.count = 2, .read_ahead = 2, .ahead = seconds(10)}, 40);
+  EXPECT_EQ(rig.Headroom(), 6u);
+  rig.Submit(0, 0);
+  ASSERT_TRUE(rig.RunUntilOutcomes(1));
+
+  ASSERT_EQ(rig.Headroom(), 2 * kRingCapacity);
+  for (uint64_t i = 0; i < 2 * kRingCapacity; ++i) rig.Submit(i, i % 10);
+  EXPECT_EQ(rig.Headroom(), 0u);
+  ASSERT_TRUE(rig.RunUntilOutcomes(1 + 2 * kRingCapacity));
 }
 
 TEST(SupervisorTest, SegmentsComeAndGo) {

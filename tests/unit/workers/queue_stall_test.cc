@@ -168,5 +168,66 @@ TEST_F(WorkerQueueTest, WhereWhatWasLeftBehindLeavesNoRoomTheWorkerIsToBeReplace
   hang.End();
 }
 
+// ---- Workers are told of several short items at once, and yet never wait for one that is there.
+
+class AnnouncementTest : public WorkerQueueTest {
+ protected:
+  // The reader waits for room; item 11 is before item 12 in the inbox. The worker sleeps.
+  void SetUp() override {
+    WorkerQueueTest::SetUp();
+    Give(10, kArena);
+    first_ = Take().sequence;
+    Give(11, 100);
+    queue_->Give({.id = 12, .dataset = &other_, .sample = 101});
+    posix::DrainNotifications(endpoint_->work_notifier());
+    shm::FallAsleep(channel_->worker_asleep);
+  }
+  void MakeRoom() {
+    Answer(first_);
+    EXPECT_TRUE(CollectSome(1));
+  }
+  bool IsNotified() const {
+    pollfd entry = {.fd = endpoint_->work_notifier().get(), .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 20'000) == 1;
+  }
+
+ private:
+  uint64_t first_ = 0;
+};
+
+TEST_F(AnnouncementTest, BeforeTheReaderWaits) {
+  MakeRoom();
+  EXPECT_TRUE(IsNotified());
+  EXPECT_EQ(Take().input_bytes, 100u);
+  EXPECT_EQ(Take().input_bytes, 101u);
+}
+
+TEST_F(AnnouncementTest, BeforeTheReaderWaitsAfterAReadThatFails) {
+  other_.read_failures = 1;
+  MakeRoom();
+  EXPECT_TRUE(IsNotified());
+  EXPECT_EQ(Take().input_bytes, 100u);
+}
+
+TEST_F(AnnouncementTest, WhenAReadHangsAndAnotherReaderTakesOverEvenIfThatHangsToo) {
+  Hang hang(other_);
+  Give(13, 102);
+  MakeRoom();
+  ASSERT_TRUE(hang.Begun());
+  Hang another(dataset_);
+  ASSERT_TRUE(Overdue({12}));
+  ASSERT_TRUE(another.Begun());
+  EXPECT_TRUE(IsNotified());
+  EXPECT_EQ(Take().input_bytes, 100u);
+}
+
+TEST_F(AnnouncementTest, BeforeTheReaderWaitsForRoom) {
+  Give(13, kArena);
+  MakeRoom();
+  EXPECT_TRUE(IsNotified());
+  EXPECT_EQ(Take().input_bytes, 100u);
+  EXPECT_EQ(Take().input_bytes, 101u);
+}
+
 }  // namespace
 }  // namespace penstock::workers
