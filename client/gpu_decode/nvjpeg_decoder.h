@@ -4,6 +4,7 @@
 // **Thread safety**: any thread; calls of nvJPEG wait for each other.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,9 +30,9 @@ struct DecodeItem {
 
 class NvjpegDecoder {
  public:
-  // Decodes on the device's stream, which nothing else uses.
+  // Decodes on streams of its own, beside the device's.
   // **Errors**: FailedPrecondition: no engines here; ResourceExhausted: no memory.
-  static absl::StatusOr<std::shared_ptr<NvjpegDecoder>> Make(std::unique_ptr<DecodeDevice> device,
+  static absl::StatusOr<std::shared_ptr<NvjpegDecoder>> Make(const DecodeDevice& device,
                                                              const NvjpegLibrary& library,
                                                              const RowMakerOptions& options);
   NvjpegDecoder(const NvjpegDecoder&) = delete;
@@ -43,9 +44,10 @@ class NvjpegDecoder {
   absl::StatusOr<std::unique_ptr<NvjpegParser>> MakeParser();
 
   // Decodes all items, at most RowMakerOptions::max_chunk, and returns when their pixels are
-  // complete. Calls `meanwhile` once while the engines work, unless nvJPEG refuses the call. A
-  // single item is decoded in a call of its own; otherwise fillers make all calls equally large.
-  // Returns what nvJPEG says against the call as a whole, and then no pixel is valid; else nothing.
+  // complete. Calls `meanwhile` at most once, while the engines work, and always unless a call
+  // fails. A single item is decoded in a call of its own; otherwise fillers make all calls equally
+  // large. Returns what nvJPEG says against a call as a whole, and then no pixel is valid; else
+  // nothing.
   //
   // **Requires**: nothing is under way that uses the places of the pixels.
   // **Errors**: the device's; those of Make, if the decoder could not be made anew after a failure,
@@ -56,16 +58,33 @@ class NvjpegDecoder {
   const CountedMemory& memory() const { return memory_.device; }
 
  private:
-  NvjpegDecoder(std::unique_ptr<DecodeDevice> device, const NvjpegLibrary& library,
-                const RowMakerOptions& options);
+  NvjpegDecoder(std::unique_ptr<DecodeDevice> first, std::unique_ptr<DecodeDevice> second,
+                const NvjpegLibrary& library, const RowMakerOptions& options);
   absl::Status Restart() PENSTOCK_REQUIRES(mutex_);
   void Destroy() PENSTOCK_REQUIRES(mutex_);
-  absl::Status Enqueue(std::span<const DecodeItem> items) PENSTOCK_REQUIRES(mutex_);
-  absl::Status Prepare(size_t images) PENSTOCK_REQUIRES(mutex_);
-  void Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch)
-      PENSTOCK_REQUIRES(mutex_);
+  // A state and the stream of its calls. One lane's engines work while another's calls are made.
+  struct Lane {
+    std::unique_ptr<DecodeDevice> device;
+    nvjpeg::State state = nullptr;  // null after a Restart that failed
+    size_t prepared = 0;            // images that the state is initialised for
+    bool is_busy = false;           // a call of it may be under way
+    // Of its last call.
+    std::vector<const unsigned char*> data = {};
+    std::vector<size_t> bytes = {};
+    std::vector<nvjpeg::Image> images = {};
+    // Copies of files that span two registered pieces.
+    std::vector<std::vector<std::byte>> across = {};
 
-  const std::unique_ptr<DecodeDevice> device_;
+    void Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch);
+    absl::Status Await();
+  };
+  absl::Status Begin(std::span<const DecodeItem> items, absl::FunctionRef<void()> meanwhile)
+      PENSTOCK_REQUIRES(mutex_);
+  absl::Status Enqueue(std::span<const DecodeItem> items, size_t images, Lane& lane)
+      PENSTOCK_REQUIRES(mutex_);
+  absl::Status Prepare(Lane& lane, size_t images) PENSTOCK_REQUIRES(mutex_);
+  absl::Status AwaitAll() PENSTOCK_REQUIRES(mutex_);
+
   const NvjpegLibrary library_;
   const RowMakerOptions options_;
   NvjpegMemory memory_;
@@ -73,14 +92,9 @@ class NvjpegDecoder {
   // Held for a whole call, until the engines are done.
   base::Mutex mutex_;
   NvjpegHandle handle_ PENSTOCK_GUARDED_BY(mutex_);
-  nvjpeg::State state_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;  // null after a Restart that failed
-  size_t prepared_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // images that the state is initialised for
+  std::array<Lane, 2> lanes_ PENSTOCK_GUARDED_BY(mutex_);
+  bool is_made_ PENSTOCK_GUARDED_BY(mutex_) = false;       // false after a Restart that failed
   uint8_t* filler_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;  // where fillers' pixels go
-  std::vector<const unsigned char*> data_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<size_t> bytes_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<nvjpeg::Image> images_ PENSTOCK_GUARDED_BY(mutex_);
-  // Copies of files that span two registered pieces.
-  std::vector<std::vector<std::byte>> across_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock::gpu_decode

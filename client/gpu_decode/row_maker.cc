@@ -232,9 +232,8 @@ absl::StatusOr<RowMaker> RowMaker::MakeOn(std::unique_ptr<DecodeDevice> device,
                                           const RowMakerOptions& options) {
   PENSTOCK_RETURN_IF_ERROR(CheckOptions(options));
   PENSTOCK_ASSIGN_OR_RETURN(const NvjpegLibrary library, NvjpegLibrary::Load(options.nvjpeg_path));
-  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<DecodeDevice> nvjpegs, device->WithOwnStream());
   PENSTOCK_ASSIGN_OR_RETURN(std::shared_ptr<NvjpegDecoder> nvjpeg,
-                            NvjpegDecoder::Make(std::move(nvjpegs), library, options));
+                            NvjpegDecoder::Make(*device, library, options));
   PENSTOCK_ASSIGN_OR_RETURN(
       std::unique_ptr<ChunkDecoder> decoder,
       ChunkDecoder::Make(std::move(device), std::move(nvjpeg), options.arena_bytes));

@@ -19,6 +19,7 @@ from penstock.bench.train import loop, ranks
 SIDE = 224
 # As PIL names the samplings that the engines take: factors of the first component.
 SAMPLINGS = {(1, 1), (2, 1), (2, 2)}
+MOST_BYTES = 384 << 10  # of a file that a loader takes as it is, unless asked for more
 
 
 def parser(what, images=12000):
@@ -57,6 +58,8 @@ def _copy(data, folder, count, engines_alone):
 
 
 def _is_for_engines(path):
+    if path.stat().st_size > MOST_BYTES:
+        return False
     with Image.open(path) as image:
         if image.mode != "RGB" or image.info.get("progressive"):
             return False

@@ -71,10 +71,11 @@ class SharedBatch {
 class SharedNvjpegTest : public ::testing::Test {
  protected:
   RowMaker MakeFirst() {
-    const RowMakerOptions options = {.nvjpeg_path = FAKE_NVJPEG,
-                                     .arena_bytes = 1 << 18,
-                                     .nvjpeg_bytes = 3 << 19,  // one state's, and not two states'
-                                     .max_chunk = 4};
+    const RowMakerOptions options = {
+        .nvjpeg_path = FAKE_NVJPEG,
+        .arena_bytes = 1 << 18,
+        .nvjpeg_bytes = 5 << 19,  // one decoder's, and not two decoders'
+        .max_chunk = 4};
     return *RowMaker::MakeOn(testing::MakeEmulatedDevice(log_), options);
   }
   RowMaker MakeSecond(const RowMaker& first) {
