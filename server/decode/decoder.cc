@@ -11,6 +11,7 @@
 #include "server/augment/recipe/targets.h"
 #include "server/decode/core/exif.h"
 #include "server/decode/core/kind.h"
+#include "server/decode/core/place.h"
 #include "server/decode/decoder_state.h"
 #include "server/decode/gray.h"
 #include "server/decode/undecoded.h"
@@ -164,21 +165,30 @@ Fault Decoder::State::FillPlace(std::span<const std::byte> file, const Spec& spe
                                 const DrawKey& key, std::span<std::byte> place) {
   const bool is_plain_jpeg = reader == &jpeg;  // neither turned nor kept as pixels
   std::optional<shm::RowNote> note = is_plain_jpeg ? MakeNote(file, spec, key) : std::nullopt;
-  if (note && !jpeg.CheckWhole()) {
-    note.reset();
-    if (const Fault fault = jpeg.ReadHeader(file); fault != Fault::kNone) return fault;
+  const bool is_in_place = file.data() == place.data();
+  if (note && jpeg.CheckWhole()) {
+    const uint32_t held = BeginPlace(spec.undecoded, note->bytes, place);
+    if (!is_in_place) std::memcpy(place.data(), file.data(), note->bytes);
+    EndPlace(*note, held, place);
+    return Fault::kNone;
   }
-  const bool is_file = note.has_value();
-  if (!is_file)
-    note = {.holds = shm::RowHolds::kPixels, .bytes = static_cast<uint32_t>(PixelBytes(spec))};
-  const uint32_t held = BeginPlace(spec.undecoded, note->bytes, place);
-  if (is_file) {
-    std::memcpy(place.data(), file.data(), note->bytes);
-  } else {
-    const Fault fault = DecodeRow(spec, key, place.first(note->bytes));
-    if (fault != Fault::kNone) return fault;
+  if (is_in_place) {
+    moved.assign(file.begin(), file.end());
+    file = moved;
   }
-  EndPlace(*note, held, place);
+  if (is_in_place || note) {  // CheckWhole has read the scan
+    if (const Fault fault = ReadHeader(file, spec.exif); fault != Fault::kNone) return fault;
+  }
+  return FillPlaceWithPixels(spec, key, place);
+}
+
+Fault Decoder::State::FillPlaceWithPixels(const Spec& spec, const DrawKey& key,
+                                          std::span<std::byte> place) {
+  const auto bytes = static_cast<uint32_t>(PixelBytes(spec));
+  const uint32_t held = BeginPlace(spec.undecoded, bytes, place);
+  const Fault fault = DecodeRow(spec, key, place.first(bytes));
+  if (fault != Fault::kNone) return fault;
+  EndPlace({.holds = shm::RowHolds::kPixels, .bytes = bytes}, held, place);
   return Fault::kNone;
 }
 

@@ -30,7 +30,8 @@ class Decoder {
   void UseImageRoom(ImageRoom* room);
 
   // Fills `row` (RowBytes(spec) bytes) with exactly what Pillow's crop and resize give, followed by
-  // spec.recipe. With spec.undecoded the row is a place, with these pixels or with the file.
+  // spec.recipe. With spec.undecoded the row is a place, with these pixels or with the file, which
+  // may lie at its beginning already.
   // **Requires**: Validate(spec).
   // **Errors**: returns a fault; the row's bytes are then unspecified. Never throws: if memory runs
   // out it returns kTooManyPixels, or kUnfitSize if it decodes the image as a whole.

@@ -46,6 +46,7 @@ struct Decoder::State {
   ImageReader* ReaderFor(Kind kind);
   Fault FillPlace(std::span<const std::byte> file, const Spec& spec, const DrawKey& key,
                   std::span<std::byte> place);
+  Fault FillPlaceWithPixels(const Spec& spec, const DrawKey& key, std::span<std::byte> place);
   Fault DecodeRow(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
   Fault DecodeResized(const Spec& spec, const DrawKey& key, std::span<std::byte> row);
   Fault DecodeWhole(const Spec& spec, const DrawKey& key, const augment::ImageView& row);
@@ -85,6 +86,7 @@ struct Decoder::State {
   uint8_t* rows[kRowsAtOnce];           // in staging, as written by the reader
   const uint8_t* columns[kRowsAtOnce];  // … starting at the first column that the resampler needs
   std::vector<uint8_t> gray_as_rgb;     // the row before it is reduced to one channel
+  std::vector<std::byte> moved;         // a file that was where its row is to be
   base::AlignedBuffer part;             // of an image, from which several rows are made
   size_t part_stride = 0;
   RecipeResizer resizer;

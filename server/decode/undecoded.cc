@@ -1,29 +1,17 @@
 #include "server/decode/undecoded.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cstring>
-
-#include "common/base/philox.h"
+#include "server/decode/core/place.h"
 #include "server/decode/core/placement.h"
 #include "server/decode/jpeg/engine_walk.h"
 
 namespace penstock::decode {
 namespace {
 
-constexpr uint64_t kShareKey = 0x6A70656720677075;
-
 shm::RowAxis ToRowAxis(const Axis& axis) {
   return {.in = axis.in, .out = axis.out, .first = axis.first, .count = axis.count};
 }
 
 }  // namespace
-
-bool IsAmongShare(const Undecoded& undecoded, uint64_t sample) {
-  const base::PhiloxWords words = base::Philox4x32(
-      {static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32), 0, 0}, kShareKey);
-  return undecoded.share > 0 && words[0] <= undecoded.share;
-}
 
 std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec& spec,
                                      const DrawKey& key) {
@@ -33,7 +21,7 @@ std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec
     return std::nullopt;
   const uint32_t width = walk->facts.width, height = walk->facts.height;
   if (uint64_t{width} * height > kMostEnginePixels) return std::nullopt;
-  if (walk->bytes > spec.undecoded.place_bytes - sizeof(shm::RowNote)) return std::nullopt;
+  if (walk->bytes > RoomOf(spec.undecoded)) return std::nullopt;
   const Placement placement = Place(spec, DrawFor(spec, key, width, height));
   return shm::RowNote{.holds = shm::RowHolds::kJpeg,
                       .bytes = static_cast<uint32_t>(walk->bytes),
@@ -45,27 +33,6 @@ std::optional<shm::RowNote> MakeNote(std::span<const std::byte> file, const Spec
                       .y = ToRowAxis(placement.y),
                       .flip = placement.flip ? 1u : 0u,
                       .interpolation = static_cast<uint32_t>(placement.interpolation)};
-}
-
-// Clearing a whole place takes longer than copying a file, so it is done only where another feed's
-// bytes may be. A hijacked worker can note too little; what stays there then is its user's own.
-uint32_t BeginPlace(const Undecoded& undecoded, uint32_t bytes, std::span<std::byte> place) {
-  const auto room = static_cast<uint32_t>(place.size() - sizeof(shm::RowNote));
-  if (undecoded.rewrites == 0) return room;
-  shm::RowNote note;
-  std::byte* const end = place.data() + room;
-  std::memcpy(&note, end, sizeof note);
-  if (note.bytes >= bytes) return std::min(note.bytes, room);
-  note.bytes = bytes;
-  std::memcpy(end, &note, sizeof note);
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // the note comes before the bytes
-  return bytes;
-}
-
-void EndPlace(const shm::RowNote& note, uint32_t held, std::span<std::byte> place) {
-  std::ranges::fill(place.first(std::max(held, note.bytes)).subspan(note.bytes), std::byte{0});
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // and behind the zeros
-  std::memcpy(place.last(sizeof note).data(), &note, sizeof note);
 }
 
 }  // namespace penstock::decode

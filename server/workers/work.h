@@ -47,8 +47,9 @@ struct WorkItem {
   // those that are targets (Selection::targets), and fills masks.
   const source::Selection* selection = nullptr;  // null: none; must live as long as `dataset`
   std::vector<std::byte*> field_rows = {};
-  const std::byte* row = nullptr;  // row_offset in the same mapping; set if there are fields
-  base::TimePoint given{};         // when the caller submitted it; not interpreted
+  // row_offset in the same mapping; set if there are fields, or the consumer may decode the row.
+  std::byte* row = nullptr;
+  base::TimePoint given{};  // when the caller submitted it; not interpreted
   // Read on a thread of its own, without using headroom, because its source is failing.
   bool aside = false;
 };

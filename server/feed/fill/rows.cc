@@ -116,6 +116,7 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   item.key = ToDrawKey(spec, {task.epoch, task.index}, row.sample);
   item.segment = place.segment.value();
   item.row_offset = place.offset + task.row * place.layout.blocks.front().row_bytes;
+  item.row = place.Row(0, task.row);
   item.stored_image = spec.stored_images;
   item.shelf = row.feed->shelf.get();  // kept alive like the dataset
   item.images = row.feed->images;
@@ -128,7 +129,6 @@ absl::StatusOr<workers::WorkItem> Rows::Begin(const RowTask& task, std::shared_p
   if (spec.decoding.canvas != 0) item.size_offset = OffsetOf(place, end, task.row);
   if (end > first) {
     item.selection = &spec.selection;
-    item.row = place.Row(0, task.row);
     for (size_t block = first; block < end; ++block)
       item.field_rows.push_back(place.Row(block, task.row));
   }

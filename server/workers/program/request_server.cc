@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "server/decode/core/place.h"
+
 namespace penstock::workers {
 namespace {
 
@@ -76,6 +78,9 @@ absl::StatusOr<RequestServer::Served> RequestServer::ServeRows(const DecodeReque
     PENSTOCK_RETURN_IF_ERROR(TakeMasks(filled.files));
   }
   if (wanted_.empty()) return Served{};
+  if (request.image_in_row > 0) {
+    PENSTOCK_ASSIGN_OR_RETURN(image, ImageInRow(request));
+  }
   if (targets_.empty() && request.size_offset == kNowhere) {
     return Served{decoder_.DecodeRows(image, wanted_)};
   }
@@ -161,6 +166,17 @@ absl::Status RequestServer::TakeMasks(std::span<const std::span<const std::byte>
     files = files.subspan(1);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<const std::byte>> RequestServer::ImageInRow(
+    const DecodeRequest& request) const {
+  const decode::Decoder::Wanted& wanted = wanted_.front();
+  const bool is_alone = wanted_.size() == 1 && targets_.empty() && request.recipe_bytes == 0;
+  const decode::Undecoded& undecoded = wanted.spec->undecoded;
+  if (is_alone && undecoded.place_bytes > 0 && request.image_in_row <= decode::RoomOf(undecoded))
+    return std::span<const std::byte>(wanted.row).first(request.image_in_row);
+  return absl::InternalError(absl::StrCat("an image of ", request.image_in_row,
+                                          " bytes in a row of ", wanted.row.size(), " bytes"));
 }
 
 void RequestServer::WriteSize(const DecodeRequest& request, std::span<std::byte> segment) const {

@@ -57,6 +57,7 @@ class RequestServer {
   absl::StatusOr<std::span<const std::byte>> TakeMasks(std::span<const std::byte> input);
   // The same for those within a sample.
   absl::Status TakeMasks(std::span<const std::span<const std::byte>> files);
+  absl::StatusOr<std::span<const std::byte>> ImageInRow(const DecodeRequest& request) const;
   void WriteSize(const DecodeRequest& request, std::span<std::byte> segment) const;
   absl::StatusOr<unpack::RowFiller::Filled> FillFields(const DecodeRequest& request,
                                                        std::span<const std::byte> input,

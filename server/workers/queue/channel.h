@@ -64,6 +64,9 @@ struct DecodeRequest {
   uint32_t checkpoint_room = 0;   // at the input's end, for checkpoints of the image …
   uint32_t checkpoint_bytes = 0;  // … of which so many, from an earlier request, are in it
   uint64_t image_room = 0;        // before that, for the decoded image (decode/core/image_room.h)
+  // The image's bytes, if it lies where its row begins: a place in which it may stay
+  // (decode/core/place.h). 0: it is in the input.
+  uint64_t image_in_row = 0;
   // In the segment, of height and width of the image as int32; kNowhere: not wanted.
   uint64_t size_offset = kNowhere;
   decode::Spec spec;
@@ -71,11 +74,11 @@ struct DecodeRequest {
 };
 static_assert(sizeof(decode::Spec) == 96 + sizeof(augment::TransformRecipe) &&
               sizeof(decode::DrawKey) == 32);
-static_assert(sizeof(DecodeRequest) == 208 + sizeof(augment::TransformRecipe) &&
+static_assert(sizeof(DecodeRequest) == 216 + sizeof(augment::TransformRecipe) &&
               std::is_trivially_copyable_v<DecodeRequest>);
 
 // With the request's size, so that a struct in it that has grown is another version, too.
-inline constexpr uint32_t kChannelVersion = 15u << 16 | sizeof(DecodeRequest);
+inline constexpr uint32_t kChannelVersion = 16u << 16 | sizeof(DecodeRequest);
 static_assert(sizeof(DecodeRequest) < 1u << 16);
 
 // One more row of the request's image. Its draws are those of the view with its number, from 1 on.

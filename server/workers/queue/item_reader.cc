@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "common/base/check.h"
+#include "server/decode/core/place.h"
 #include "server/source/core/stored_images.h"
 
 namespace penstock::workers {
@@ -56,13 +57,24 @@ absl::StatusOr<ItemReader::Input> ItemReader::OpenImage(
       item_.images == nullptr ? std::nullopt : item_.images->BytesOf(item_.sample);
   is_kept_ = kept.has_value();
   image_bytes_ = kept.value_or(opened.bytes);
-  Input input = {.bytes = preamble_bytes() + image_bytes_,
-                 .targets = static_cast<uint32_t>(targets_.size())};
+  is_in_row_ = MayStayInRow();
+  Input input = {.bytes = preamble_bytes() + (is_in_row_ ? 0 : image_bytes_),
+                 .targets = static_cast<uint32_t>(targets_.size()),
+                 .image_in_row = is_in_row_ ? image_bytes_ : 0};
   for (const TargetPlace& target : targets_) input.bytes += target.file_bytes;
   // Only because this feed wants several rows of it, or masks.
   if (input.bytes > limits_.arena_bytes) return Input{.fault = base::Fault::kUnfitSize};
   PENSTOCK_ASSIGN_OR_RETURN(input.fault, ReadFields(*readers_.front(), 0));
   return input;
+}
+
+// Then it is not copied. A worker that finds that it may not stay moves it out of the way.
+bool ItemReader::MayStayInRow() const {
+  const decode::Undecoded& undecoded = item_.spec.undecoded;
+  return undecoded.place_bytes > 0 && item_.row != nullptr && image_bytes_ > 0 &&
+         image_bytes_ <= decode::RoomOf(undecoded) && item_.images == nullptr &&
+         item_.more_specs.empty() && targets_.empty() &&
+         decode::IsAmongShare(undecoded, item_.key.sample);
 }
 
 void ItemReader::PlaceTargets() {
@@ -192,11 +204,19 @@ absl::StatusOr<bool> ItemReader::Read(std::span<std::byte> into) {
   return ReadSamples(into.subspan(preamble_bytes()));
 }
 
+std::span<std::byte> ItemReader::ImageIn(std::span<std::byte> into) const {
+  if (!is_in_row_) return into.first(image_bytes_);
+  const decode::Undecoded& undecoded = item_.spec.undecoded;
+  const std::span<std::byte> place(item_.row, undecoded.place_bytes);
+  decode::BeginPlace(undecoded, static_cast<uint32_t>(image_bytes_), place);
+  return place.first(image_bytes_);
+}
+
 absl::StatusOr<bool> ItemReader::ReadSamples(std::span<std::byte> into) {
   if (recipe_.packing == unpack::SamplePacking::kImage) {
-    PENSTOCK_RETURN_IF_ERROR(ReadMasks(into.subspan(image_bytes_)));
+    if (!targets_.empty()) PENSTOCK_RETURN_IF_ERROR(ReadMasks(into.subspan(image_bytes_)));
     if (is_kept_) return item_.images->Take(item_.sample, into.first(image_bytes_));
-    PENSTOCK_RETURN_IF_ERROR(readers_.front()->Read(into.first(image_bytes_)));
+    PENSTOCK_RETURN_IF_ERROR(readers_.front()->Read(ImageIn(into)));
     return true;
   }
   const uint64_t recipe_bytes = unpack::BytesOf(recipe_);

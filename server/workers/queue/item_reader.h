@@ -34,7 +34,8 @@ class ItemReader {
     bool has_image = true;
     uint32_t targets = 0;
     uint32_t checkpoint_room = 0;
-    uint64_t image_room = 0;  // before that one
+    uint64_t image_room = 0;    // before that one
+    uint64_t image_in_row = 0;  // of the image, which is read into its row and not into the input
     base::Fault fault = base::Fault::kNone;
     uint32_t row = 0;  // of the sample with the fault, in its run
   };
@@ -53,6 +54,8 @@ class ItemReader {
   }
   void WritePreamble(std::span<std::byte> into) const;
   absl::StatusOr<Input> OpenImage(const source::Dataset::Reader::Opened& opened);
+  bool MayStayInRow() const;
+  std::span<std::byte> ImageIn(std::span<std::byte> into) const;
   absl::StatusOr<Input> OpenRun();
   absl::StatusOr<Input> OpenSample();
   absl::StatusOr<Input> InputOfRecipe();
@@ -73,6 +76,7 @@ class ItemReader {
   uint64_t image_room_ = 0;
   uint64_t image_bytes_ = 0;  // of an image that is a whole sample
   bool is_kept_ = false;      // … and comes from the kept ones
+  bool is_in_row_ = false;    // … or is read into its row
   std::vector<TargetPlace> targets_;
   std::vector<size_t> target_tensors_;                             // of the selection
   std::vector<std::unique_ptr<source::Dataset::Reader>> readers_;  // one for each sample

@@ -141,6 +141,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .checkpoint_room = fetched.input.checkpoint_room,
                         .checkpoint_bytes = fetched.checkpoint_bytes,
                         .image_room = fetched.input.image_room,
+                        .image_in_row = fetched.input.image_in_row,
                         .size_offset = item.size_offset.value_or(kNowhere),
                         .spec = item.spec,
                         .key = item.key};

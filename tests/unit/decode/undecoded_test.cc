@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 
+#include "server/decode/core/place.h"
 #include "server/decode/decoder.h"
 #include "server/decode/jpeg/engine_walk.h"
 #include "server/decode/resize.h"
@@ -172,6 +173,36 @@ TEST_F(PlaceTest, ANoteThatClaimsTooMuchMeansTheWholePlace) {
   std::memset(place.data() + place.size() - sizeof(RowNote), 0xFF, sizeof(RowNote));
   spec.undecoded.rewrites = 1;
   EXPECT_EQ(BeginPlace(spec.undecoded, 100, place), kPlaceBytes - sizeof(RowNote));
+}
+
+// Whether it stays there, is moved out of the way of its pixels, or is refused.
+TEST_F(PlaceTest, AFileThatLiesInItsPlaceGivesWhatAnyOtherFileGives) {
+  JpegFile cut = MakeJpeg(190, 180, {}), longer = MakeJpeg(90, 80, {}), odd = MakeJpeg(90, 80, {});
+  cut.resize(cut.size() / 2);
+  longer.resize(longer.size() + 1000, std::byte{0x41});
+  odd[odd.size() / 2] ^= std::byte{0x55};  // its scan is not whole
+  const JpegFile files[] = {MakeJpeg(190, 180, {}),
+                            cut,
+                            longer,
+                            odd,
+                            MakeJpeg(90, 80, {}),
+                            MakeJpeg(190, 180, {.progressive = true}),
+                            MakeJpeg(90, 80, {.components = 1}),
+                            JpegFile(100, std::byte{0x42})};
+  Spec spec = Placed(kRandomCrop);
+  std::vector<std::byte> place(kPlaceBytes, std::byte{0xEE});
+  for (uint64_t round = 0; round < 3; ++round) {
+    for (const JpegFile& file : files) {
+      const std::vector<std::byte> wanted = Decode(file, Placed(kRandomCrop), round);
+      const Fault fault = fault_;
+      BeginPlace(spec.undecoded, static_cast<uint32_t>(file.size()), place);
+      std::ranges::copy(file, place.begin());
+      const std::span<const std::byte> in_place = std::span(place).first(file.size());
+      EXPECT_EQ(decoder_.DecodeRow(in_place, spec, {.seed = 7, .sample = round}, place), fault);
+      EXPECT_TRUE(fault != Fault::kNone || place == wanted);
+      if (fault == Fault::kNone) spec.undecoded.rewrites = 1;
+    }
+  }
 }
 
 TEST_F(PlaceTest, AFileHasTheFaultThatItHasAnyway) {
