@@ -24,23 +24,23 @@ constexpr uint32_t kRowThreads = kWarp * kWarps;
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
 constexpr uint32_t kBlocksOfOthers = 3, kBlocksOfPlain = 3;  // 100 KiB of shared memory
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 800
-constexpr uint32_t kBlocksOfOthers = 5, kBlocksOfPlain = 6;  // 164 KiB
+constexpr uint32_t kBlocksOfOthers = 4, kBlocksOfPlain = 6;  // 164 KiB
 #else
 constexpr uint32_t kBlocksOfOthers = 5, kBlocksOfPlain = 8;  // 228 KiB
 #endif
-constexpr uint32_t kMostKnownTaps = 8;  // for which there is code of its own
-// Output rows read as many inputs as the one with the most, so up to seven beyond the last.
-constexpr uint32_t kSharedRows = kMaxTileInputs + kMostKnownTaps - 1;
+constexpr uint32_t kMostKnownTaps = 8;  // of columns, for which there is code of its own
+// Output rows read as many inputs as the one with the most, so up to five beyond the last.
+constexpr uint32_t kSharedRows = kMaxTileInputs + kMostFewTaps - 1;
 
 static_assert(kTileWidth == kWarp);
 
 // One instruction, where shifts and masks would be two.
-__device__ inline uint32_t Byte(uint32_t word, uint32_t index) {
+__device__ __forceinline__ uint32_t Byte(uint32_t word, uint32_t index) {
   return __byte_perm(word, 0, 0x4440 + index);
 }
 
 // The compiler keeps the value in a register instead of computing it again where it is used.
-__device__ inline uint32_t Kept(uint32_t value) {
+__device__ __forceinline__ uint32_t Kept(uint32_t value) {
 #if defined(__CUDA_ARCH__)
   asm("" : "+r"(value));
 #endif
@@ -82,13 +82,13 @@ struct PlainSum {
 };
 
 template <typename Sum>
-__device__ inline void Add(Sum& sum, uint32_t pixel, uint32_t weight) {
+__device__ __forceinline__ void Add(Sum& sum, uint32_t pixel, uint32_t weight) {
   sum.Add(Byte(pixel, 0), Byte(pixel, 1), Byte(pixel, 2), weight);
 }
 
 // The bytes of a pixel lie anywhere in `words`; `at` is known when this is compiled.
 template <typename Sum>
-__device__ inline void AddAt(Sum& sum, const uint32_t* words, int at, uint32_t weight) {
+__device__ __forceinline__ void AddAt(Sum& sum, const uint32_t* words, int at, uint32_t weight) {
   sum.Add(Byte(words[at / 4], at % 4), Byte(words[(at + 1) / 4], (at + 1) % 4),
           Byte(words[(at + 2) / 4], (at + 2) % 4), weight);
 }
@@ -108,8 +108,8 @@ struct WordStream {
 
 // One pixel of the horizontal pass, with at most kTaps taps, whose weights are in registers.
 template <typename Sum, int kTaps>
-__device__ inline uint32_t PixelOf(const uint32_t* from, uint32_t shift,
-                                   const uint32_t (&weights)[kTaps]) {
+__device__ __forceinline__ uint32_t PixelOf(const uint32_t* from, uint32_t shift,
+                                            const uint32_t (&weights)[kTaps]) {
   constexpr int kWords = (3 * kTaps + 3) / 4;  // that the taps' bytes fill
   constexpr int kLoads = (3 * kTaps + 6) / 4;  // wherever in a word they begin
   uint32_t loaded[kWords + 1] = {};
@@ -125,8 +125,9 @@ __device__ inline uint32_t PixelOf(const uint32_t* from, uint32_t shift,
 }
 
 // The same with any number of taps; `weights` points at the first, `stride` words before the next.
-__device__ inline uint32_t PixelOfMany(const uint32_t* from, uint32_t shift,
-                                       const uint32_t* weights, uint32_t stride, uint32_t taps) {
+__device__ __forceinline__ uint32_t PixelOfMany(const uint32_t* from, uint32_t shift,
+                                                const uint32_t* weights, uint32_t stride,
+                                                uint32_t taps) {
   uint32_t last = __ldg(from);
   ClippedSum sum;
 #pragma unroll 1
@@ -149,7 +150,7 @@ struct TilePlace {
   uint32_t across, down;
 };
 
-__device__ inline TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
+__device__ __forceinline__ TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
   TilePlace place;
   place.lane = threadIdx.x % kWarp;
   place.warp = threadIdx.x / kWarp;
@@ -159,10 +160,10 @@ __device__ inline TilePlace PlaceOf(const KernelRow& row, uint32_t tile) {
   return place;
 }
 
-// Calls the version for so many taps. `many` is called, and compiled, only in the kernel for rows
-// that are not plain.
-template <bool kPlain, typename Few, typename Many>
-__device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) {
+// Calls the version for so many taps, of which there is one for each number up to kMost. `many` is
+// called, and compiled, only in the kernel for rows that are not plain.
+template <bool kPlain, uint32_t kMost, typename Few, typename Many>
+__device__ __forceinline__ void ForTaps(uint32_t taps, const Few& few, const Many& many) {
   switch (taps) {
     case 0:
     case 1:
@@ -176,23 +177,19 @@ __device__ inline void ForTaps(uint32_t taps, const Few& few, const Many& many) 
       return few.template operator()<5>();
     case kMostFewTaps:
       return few.template operator()<kMostFewTaps>();
-    case 7:
-      if constexpr (!kPlain) few.template operator()<7>();
-      return;
-    case kMostKnownTaps:
-      if constexpr (!kPlain) few.template operator()<kMostKnownTaps>();
-      return;
-    default:
-      if constexpr (!kPlain) many();
+  }
+  if constexpr (!kPlain) {
+    if (taps > kMost) return many();
+    if constexpr (kMost > kMostFewTaps) return few.template operator()<kMost>();
   }
 }
 
 // Resizes the tile's inputs horizontally, each warp every eighth row. `pixel_at` makes the pixel
 // from the words at its column of a row.
 template <int kUnroll, typename PixelAt>
-__device__ inline void ResizeInputs(const KernelRow& row, const TilePlace& place,
-                                    const TileInputs& inputs, const uint32_t* column,
-                                    uint32_t* shared, const PixelAt& pixel_at) {
+__device__ __forceinline__ void ResizeInputs(const KernelRow& row, const TilePlace& place,
+                                             const TileInputs& inputs, const uint32_t* column,
+                                             uint32_t* shared, const PixelAt& pixel_at) {
   const uint64_t pitch = row.pitch / sizeof(uint32_t);
   const uint32_t* from = column + (inputs.first + place.warp) * pitch;
   uint32_t* into = shared + place.warp * kWarp + place.lane;
@@ -205,9 +202,9 @@ __device__ inline void ResizeInputs(const KernelRow& row, const TilePlace& place
 }
 
 template <typename Sum, int kTaps>
-__device__ inline void ResizeFew(const KernelRow& row, const uint32_t* tables,
-                                 const TilePlace& place, const TileInputs& inputs,
-                                 uint32_t* shared) {
+__device__ __forceinline__ void ResizeFew(const KernelRow& row, const uint32_t* tables,
+                                          const TilePlace& place, const TileInputs& inputs,
+                                          uint32_t* shared) {
   uint32_t weights[kTaps];
 #pragma unroll
   for (int i = 0; i < kTaps; ++i) {
@@ -220,9 +217,9 @@ __device__ inline void ResizeFew(const KernelRow& row, const uint32_t* tables,
       [&](const uint32_t* from) { return PixelOf<Sum, kTaps>(from, stream.shift, weights); });
 }
 
-__device__ inline void ResizeMany(const KernelRow& row, const uint32_t* tables,
-                                  const TilePlace& place, const TileInputs& inputs,
-                                  uint32_t* shared) {
+__device__ __forceinline__ void ResizeMany(const KernelRow& row, const uint32_t* tables,
+                                           const TilePlace& place, const TileInputs& inputs,
+                                           uint32_t* shared) {
   const WordStream stream(row.from + __ldg(tables + row.x.first + place.column));
   const uint32_t taps = __ldg(tables + row.x.counts + place.column);
   const uint32_t* const weights = tables + row.x.weights + place.column;
@@ -280,9 +277,9 @@ struct ByteStore {
 // Makes the tile's rows, each warp every eighth one. `pixel_of` adds up a row's taps, given its
 // number, its record of so many groups and, in shared memory, the lane's column.
 template <typename Store, typename PixelOf>
-__device__ inline void MakeTileRows(const KernelRow& row, const uint32_t* tables, uint32_t groups,
-                                    const TilePlace& place, const uint32_t* shared,
-                                    const PixelOf& pixel_of) {
+__device__ __forceinline__ void MakeTileRows(const KernelRow& row, const uint32_t* tables,
+                                             uint32_t groups, const TilePlace& place,
+                                             const uint32_t* shared, const PixelOf& pixel_of) {
   const uint32_t end = min(row.height, (place.down + 1) * row.tile_height);
   uint32_t y = place.down * row.tile_height + place.warp;
   Store store(row, place, y);
@@ -298,14 +295,14 @@ __device__ inline void MakeTileRows(const KernelRow& row, const uint32_t* tables
 // Of a record with so many taps; one tap takes no fewer than two.
 __device__ constexpr uint32_t GroupsOf(uint32_t taps) { return (1 + taps + 3) / 4; }
 
-__device__ inline uint32_t WordOf(const uint4* groups, int index) {
+__device__ __forceinline__ uint32_t WordOf(const uint4* groups, int index) {
   const uint4& group = groups[index / 4];
   return index % 4 == 0 ? group.x : index % 4 == 1 ? group.y : index % 4 == 2 ? group.z : group.w;
 }
 
 // The vertical pass, with at most kTaps taps.
 template <typename Sum, int kTaps>
-__device__ inline uint32_t RowOfFew(const uint4* record, const uint32_t* column) {
+__device__ __forceinline__ uint32_t RowOfFew(const uint4* record, const uint32_t* column) {
   constexpr int kGroups = GroupsOf(kTaps);
   uint4 groups[kGroups];
 #pragma unroll
@@ -318,7 +315,8 @@ __device__ inline uint32_t RowOfFew(const uint4* record, const uint32_t* column)
 }
 
 // The same with any number of taps.
-__device__ inline uint32_t RowOfMany(const uint4* record, const uint32_t* column, uint32_t taps) {
+__device__ __forceinline__ uint32_t RowOfMany(const uint4* record, const uint32_t* column,
+                                              uint32_t taps) {
   uint4 four = __ldg(record);
   const uint32_t* pixels = column + size_t{four.x} * kWarp;
   ClippedSum sum;
@@ -337,9 +335,9 @@ __device__ inline uint32_t RowOfMany(const uint4* record, const uint32_t* column
 }
 
 template <bool kPlain, typename Sum, typename Store>
-__device__ inline void ResizeRows(const KernelRow& row, const uint32_t* tables,
-                                  const TilePlace& place, const uint32_t* shared) {
-  ForTaps<kPlain>(
+__device__ __forceinline__ void ResizeRows(const KernelRow& row, const uint32_t* tables,
+                                           const TilePlace& place, const uint32_t* shared) {
+  ForTaps<kPlain, kMostFewTaps>(
       row.y.taps,
       [&]<int kTaps> {
         MakeTileRows<Store>(row, tables, GroupsOf(kTaps), place, shared,
@@ -356,13 +354,13 @@ __device__ inline void ResizeRows(const KernelRow& row, const uint32_t* tables,
 }
 
 template <bool kPlain>
-__device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
-                                uint32_t* shared) {
+__device__ __forceinline__ void MakeTile(const KernelRow& row, const uint32_t* tables,
+                                         uint32_t tile, uint32_t* shared) {
   using Sum = std::conditional_t<kPlain, PlainSum, ClippedSum>;
   const TilePlace place = PlaceOf(row, tile);
   const TileInputs inputs =
       reinterpret_cast<const TileInputs*>(tables + row.tile_inputs)[place.down];
-  ForTaps<kPlain>(
+  ForTaps<kPlain, kMostKnownTaps>(
       row.x.taps, [&]<int kTaps> { ResizeFew<Sum, kTaps>(row, tables, place, inputs, shared); },
       [&] { ResizeMany(row, tables, place, inputs, shared); });
   __syncthreads();
@@ -376,8 +374,8 @@ __device__ inline void MakeTile(const KernelRow& row, const uint32_t* tables, ui
 
 // A tile of one row with too many inputs for shared memory: the warps share them, and their sums
 // are added up at the end.
-__device__ inline void MakeTallTile(const KernelRow& row, const uint32_t* tables, uint32_t tile,
-                                    uint32_t* shared) {
+__device__ __forceinline__ void MakeTallTile(const KernelRow& row, const uint32_t* tables,
+                                             uint32_t tile, uint32_t* shared) {
   const TilePlace place = PlaceOf(row, tile);
   const uint32_t y = place.down;
   const TileInputs inputs = reinterpret_cast<const TileInputs*>(tables + row.tile_inputs)[y];

@@ -13,6 +13,7 @@
 
 // NOLINTBEGIN(bugprone-reserved-identifier): CUDA's own names.
 #define __device__
+#define __forceinline__ inline
 #define __global__
 #define __shared__ static
 #define __launch_bounds__(...)
