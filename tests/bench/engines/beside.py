@@ -1,18 +1,18 @@
 """What decoding on the GPU costs a training loop: ResNet-50 on synthetic batches, alone and beside a loader that nobody trains on.
 
-    python3 tests/bench/engines/beside.py --data DIR [--rate 8900 10000] [--peer]
+    python3 tests/bench/engines/beside.py --data DIR [--rate 8900 10000] [--share 1 0.75] [--peer]
 
 The loader's batches are taken at a rate that is kept to. It has run for some seconds before anything is
-measured, so that it neither starts late nor catches up. With --peer torchvision's `decode_jpeg`, which neither crops nor
-resizes, decodes as fast as it can, from memory.
+measured, so that it neither starts late nor catches up. With --peer nvJPEG's calls alone are held at the first rate, and
+torchvision's `decode_jpeg` decodes as fast as it can; both from memory, without cropping and resizing.
 """
 import argparse
 import contextlib
-import pathlib
 import statistics
 import threading
 import time
 
+import nvjpeg_calls
 import setting
 import torch
 
@@ -63,7 +63,7 @@ def of_loader(loader):
 def of_torchvision(asked):
     from torchvision.io import decode_jpeg
     files = [torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8)
-             for path in sorted(pathlib.Path(asked.data).rglob("*.JP*G"))]
+             for path in setting.photographs(asked.data, engines_alone=False)]
     at = 0
 
     def take(count=64):
@@ -108,23 +108,29 @@ def main():
     parser = setting.parser(__doc__.splitlines()[0])
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--rate", type=float, nargs="+", default=[8900.0, 10000.0], help="images/s")
+    parser.add_argument("--share", type=float, nargs="+", default=[1.0], help="of the samples, on the engines")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dtype", choices=("bfloat16", "uint8"), default="bfloat16", help="of the loader's batches")
     parser.add_argument("--priority", type=int, default=0, help="of the stream that trains: negative is higher")
-    parser.add_argument("--peer", action="store_true", help="torchvision's decoder, too")
+    parser.add_argument("--peer", action="store_true", help="nvJPEG's calls alone and torchvision's decoder, too")
     asked = parser.parse_args()
-    with setting.served(asked) as served, contextlib.closing(
-            setting.loader(served, asked, asked.dtype, decode="gpu")) as loader:
+    with setting.served(asked) as served:
         training = setting.Training("resnet50", priority=asked.priority)
         training.rate(asked.seconds)  # algorithms are chosen
-        ours = of_loader(loader)
-        for _ in range(len(loader)):  # the first epoch reads each scan to its end
-            ours()
         print(f"{setting.machine_line()}; ResNet-50 alone {training.rate(asked.seconds):,.0f} images/s\n")
         print(f"| beside ResNet-50 | images/s | of its speed (rounds) | µs an image | images/s at {GOAL} |\n|---|---|---|---|---|")
-        for rate in asked.rate:
-            row(f"a loader held at {rate:,.0f}", training, ours, rate, asked)
+        for share in asked.share:
+            with contextlib.closing(setting.loader(served, asked, asked.dtype, decode="gpu", gpu_share=share)) as loader:
+                ours = of_loader(loader)
+                for _ in range(len(loader)):  # the first epoch reads each scan to its end
+                    ours()
+                for rate in asked.rate:
+                    row(f"a loader held at {rate:,.0f}, {share:g} on the engines", training, ours, rate, asked)
         if asked.peer:
+            calls = nvjpeg_calls.NvjpegCalls(asked.data)
+            for _ in range(nvjpeg_calls.CALLS):  # its memory is there before it is measured
+                calls.take()
+            row("nvJPEG's calls alone", training, calls.take, asked.rate[0], asked)
             row("torchvision's decode_jpeg", training, of_torchvision(asked), 1e9, asked)
 
 

@@ -44,12 +44,23 @@ def served(asked, engines_alone=False):
             yield running
 
 
-def _copy(data, folder, count, engines_alone):
+def photographs(data, engines_alone):
     files = sorted(path for path in pathlib.Path(data).rglob("*") if path.suffix.lower() in (".jpeg", ".jpg"))
     if engines_alone:
         files = [path for path in files if _is_for_engines(path)]
     if not files:
         raise SystemExit(f"no photographs in {data}")
+    return files
+
+
+def size_of(path):
+    """(width, height)"""
+    with Image.open(path) as image:
+        return image.size
+
+
+def _copy(data, folder, count, engines_alone):
+    files = photographs(data, engines_alone)
     for number in range(count):
         source = files[number % len(files)]
         target = pathlib.Path(folder, source.parent.name)
