@@ -26,7 +26,7 @@ constexpr uint32_t kBlocksOfOthers = 3, kBlocksOfPlain = 3;  // 100 KiB of share
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 800
 constexpr uint32_t kBlocksOfOthers = 4, kBlocksOfPlain = 6;  // 164 KiB
 #else
-constexpr uint32_t kBlocksOfOthers = 5, kBlocksOfPlain = 8;  // 228 KiB
+constexpr uint32_t kBlocksOfOthers = 4, kBlocksOfPlain = 8;  // 228 KiB
 #endif
 constexpr uint32_t kMostKnownTaps = 8;  // of columns, for which there is code of its own
 // Output rows read as many inputs as the one with the most, so up to five beyond the last.
@@ -135,10 +135,14 @@ __device__ __forceinline__ uint32_t PixelOfMany(const uint32_t* from, uint32_t s
     const uint32_t b = __ldg(from + 1), c = __ldg(from + 2), d = __ldg(from + 3);
     const uint32_t words[3] = {__funnelshift_r(last, b, shift), __funnelshift_r(b, c, shift),
                                __funnelshift_r(c, d, shift)};
+    uint32_t four[kTapsPerGroup];
 #pragma unroll
-    for (int i = 0; i < int{kTapsPerGroup}; ++i) {
-      AddAt(sum, words, 3 * i, __ldg(weights + uint64_t{tap + i} * stride));
+    for (uint32_t& weight : four) {
+      weight = __ldg(weights);
+      weights += stride;
     }
+#pragma unroll
+    for (int i = 0; i < int{kTapsPerGroup}; ++i) AddAt(sum, words, 3 * i, four[i]);
     last = d;
   }
   return sum.Pixel();

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/posix/failpoint.h"
 
@@ -68,6 +69,9 @@ bool WorkerEndpoint::Sleep(const posix::Fd& socket) {
 }
 
 void WorkerEndpoint::Begin(const DecodeRequest& request) {
+  // What is short may be followed by what is not.
+  const bool stays_in_row = request.image_in_row > 0;
+  if (std::exchange(last_stayed_in_row_, stays_in_row) != stays_in_row) NotifyDaemon();
   channel().started.store(request.sequence, std::memory_order_release);
 }
 

@@ -57,6 +57,7 @@ class WorkerEndpoint {
   shm::RingConsumer<DecodeRequest, kRingCapacity> requests_;
   shm::RingProducer<Completion, kRingCapacity> completions_;
   uint32_t unannounced_ = 0;  // completions of which the daemon was not notified
+  bool last_stayed_in_row_ = false;
 };
 
 }  // namespace penstock::workers
