@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "common/posix/failpoint.h"
 
@@ -55,7 +54,7 @@ absl::StatusOr<std::optional<DecodeRequest>> WorkerEndpoint::Next() {
 }
 
 void WorkerEndpoint::AnnounceSleep() {
-  NotifyDaemon();
+  if (announcements_.Take()) NotifyDaemon();
   shm::FallAsleep(channel().worker_asleep);
 }
 
@@ -69,9 +68,6 @@ bool WorkerEndpoint::Sleep(const posix::Fd& socket) {
 }
 
 void WorkerEndpoint::Begin(const DecodeRequest& request) {
-  // What is short may be followed by what is not.
-  const bool stays_in_row = request.image_in_row > 0;
-  if (std::exchange(last_stayed_in_row_, stays_in_row) != stays_in_row) NotifyDaemon();
   channel().started.store(request.sequence, std::memory_order_release);
 }
 
@@ -101,14 +97,11 @@ absl::Status WorkerEndpoint::Finish(const DecodeRequest& request,
     return absl::InternalError("the completion ring is corrupt");
   }
   PENSTOCK_FAILPOINT("worker_program.row_reported");
-  const bool is_short = std::chrono::nanoseconds(busy_ns) < kShortItem;
-  if (++unannounced_ == kMostTogether || !is_short) NotifyDaemon();
+  if (announcements_.Note(std::chrono::nanoseconds(busy_ns))) NotifyDaemon();
   return absl::OkStatus();
 }
 
 void WorkerEndpoint::NotifyDaemon() {
-  if (unannounced_ == 0) return;
-  unannounced_ = 0;
   if (shm::EndSleep(channel().daemon_asleep)) posix::NotifyEvent(done_event_);
 }
 

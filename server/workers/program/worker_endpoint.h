@@ -56,8 +56,7 @@ class WorkerEndpoint {
   posix::Fd work_notifier_, done_event_;
   shm::RingConsumer<DecodeRequest, kRingCapacity> requests_;
   shm::RingProducer<Completion, kRingCapacity> completions_;
-  uint32_t unannounced_ = 0;  // completions of which the daemon was not notified
-  bool last_stayed_in_row_ = false;
+  Announcements announcements_;  // of completions
 };
 
 }  // namespace penstock::workers

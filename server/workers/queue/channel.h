@@ -14,7 +14,9 @@
 // finished.
 //
 // Neither side loses a wake-up: see common/shm/sleep.h. A wake-up costs as much as a short item, so
-// each side notifies the other of several short items at once, but always before it waits itself.
+// after a series of short items each side notifies the other of several at once (Announcements),
+// and always before it waits for the other. What it holds back while it reads or decodes something
+// long is announced by the runner's next tick.
 #pragma once
 
 #include <atomic>
@@ -22,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "common/base/fault.h"
 #include "common/base/target.h"
@@ -33,9 +36,30 @@ namespace penstock::workers {
 inline constexpr uint64_t kChannelMagic = 0x454E414C4E455053;
 // The most items that a queue reads ahead, plus the one that the worker has in progress.
 inline constexpr uint32_t kRingCapacity = 16;
-// Short items of which the other side is notified together.
-inline constexpr uint32_t kMostTogether = kRingCapacity / 2;
-inline constexpr std::chrono::microseconds kShortItem(200);
+
+// When one side notifies the other of what it has pushed. Items that are not short, and the first
+// ones that are, are announced at once. **Thread safety**: none.
+class Announcements {
+ public:
+  static constexpr std::chrono::microseconds kShort{200};
+  // Short items in a series before any is held back, and those that are announced together.
+  static constexpr uint32_t kSeries = kRingCapacity / 2;
+
+  // An item that took so long was pushed. Returns whether to notify the other side now.
+  bool Note(std::chrono::nanoseconds took) {
+    short_items_ = took < kShort ? short_items_ + 1 : 0;
+    ++held_back_;
+    if (short_items_ > kSeries && held_back_ < kSeries) return false;
+    held_back_ = 0;
+    return true;
+  }
+  // Returns whether anything was held back, of which the other side must be notified now.
+  bool Take() { return std::exchange(held_back_, 0) > 0; }
+
+ private:
+  uint32_t short_items_ = 0;  // since the last one that was not short
+  uint32_t held_back_ = 0;
+};
 
 // The descriptors that a worker inherits.
 // SEQPACKET: receives segments; when it closes, the worker exits.

@@ -146,7 +146,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                         .spec = item.spec,
                         .key = item.key};
   const base::TimePoint read_end = base::Now(), given = item.given;
-  const bool is_short = !read->aside && read_end - read->begun - fetched.held_up < kShortItem;
+  const base::Duration took = read_end - read->begun - fetched.held_up;
   std::shared_ptr<SupervisorEndpoint> endpoint;
   bool announce = true;
   {
@@ -157,6 +157,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
       AnnounceSent();
       changed_.Wait(mutex_);
     }
+    const bool aside = read->aside;
     if (IsCurrent(*read)) {
       // Under the lock, so that the completion finds its item.
       endpoint = read->endpoint;
@@ -176,8 +177,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
                                  .read_end = read_end,
                                  .held_up = fetched.held_up}});
       reads_.erase(read);
-      announce = ++unannounced_ >= kMostTogether || !is_short || inbox_.empty();
-      if (announce) unannounced_ = 0;
+      announce = announcements_.Note(took) || ((aside || inbox_.empty()) && announcements_.Take());
     }
   }
   if (endpoint == nullptr) return End(read, {.kind = OutcomeKind::kLost}, {});
@@ -185,7 +185,7 @@ void QueueReads::Deliver(ReadPlace read, const Fetched& fetched) {
 }
 
 void QueueReads::AnnounceSent() {
-  if (std::exchange(unannounced_, 0) > 0 && attached_ != nullptr) attached_->WakeWorker();
+  if (announcements_.Take() && attached_ != nullptr) attached_->WakeWorker();
 }
 
 void QueueReads::End(ReadPlace read, const Fetched& fetched, absl::Status status) {

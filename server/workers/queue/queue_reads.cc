@@ -45,7 +45,7 @@ void QueueReads::Attach(std::shared_ptr<SupervisorEndpoint> endpoint) {
   const base::MutexLock lock(mutex_);
   attached_ = std::move(endpoint);
   broken_ = crowded_ = false;
-  unannounced_ = 0;
+  announcements_ = {};
 }
 
 void QueueReads::Give(const WorkItem& item) {
@@ -174,6 +174,7 @@ std::vector<QueueReads::OverdueItem> QueueReads::TakeOverdue(base::TimePoint now
                                                              base::Duration patience) {
   std::vector<OverdueItem> overdue;
   const base::MutexLock lock(mutex_);
+  AnnounceSent();
   for (Read& read : reads_) {
     if (!read.aside || read.reported || !read.waits_for_source) continue;
     if (now - *read.waits_for_source < patience) continue;
@@ -195,7 +196,6 @@ std::vector<uint64_t> QueueReads::GiveInboxTo(uint64_t place) {
   {
     const base::MutexLock lock(mutex_);
     place_ = place;
-    AnnounceSent();
     for (Read& read : reads_) {
       if (read.aside) continue;
       read.aside = true;

@@ -72,6 +72,7 @@ class QueueReads {
     const source::Dataset* dataset = nullptr;
   };
   // Items whose reads have taken longer than `patience`, each returned once.
+  // Also announces what was held back, however long the current read takes: call it at each tick.
   std::vector<OverdueItem> TakeOverdue(base::TimePoint now, base::Duration patience);
   // Whether the thread that serves the inbox is blocked in such a read.
   bool IsReaderOverdue(base::TimePoint now, base::Duration patience) const;
@@ -143,7 +144,7 @@ class QueueReads {
   };
   std::optional<ArenaSpace> WaitForArena(ReadPlace read, uint64_t bytes);
   void DropInput(ReadPlace read);
-  // Call it before the thread that serves the inbox waits.
+  // Call it before a thread waits for anything but a read.
   void AnnounceSent() PENSTOCK_REQUIRES(mutex_);
   void Deliver(ReadPlace read, const Fetched& fetched);
   void End(ReadPlace read, const Fetched& fetched, absl::Status status);
@@ -167,8 +168,7 @@ class QueueReads {
   std::deque<WorkItem> inbox_ PENSTOCK_GUARDED_BY(mutex_);
   std::list<Read> reads_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<Sent> sent_ PENSTOCK_GUARDED_BY(mutex_);
-  // Of those, the last ones, of which the worker was not notified.
-  uint32_t unannounced_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  Announcements announcements_ PENSTOCK_GUARDED_BY(mutex_);     // of those
   std::deque<ImageToKeep> images_ PENSTOCK_GUARDED_BY(mutex_);  // at most what the arena holds
   base::TimePoint oldest_since_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<Outcome> ended_ PENSTOCK_GUARDED_BY(mutex_);
