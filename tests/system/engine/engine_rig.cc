@@ -51,9 +51,15 @@ EngineRig::EngineRig(uint32_t workers, exporting::Gpus::MakeCopier copier,
     const auto found = files->changed.find(sample);
     return found == files->changed.end() ? Photograph(sample) : found->second;
   };
+  const auto hang = [files = files_](uint64_t sample) {
+    if (!files->to_hang.compare_exchange_strong(sample, UINT64_MAX)) return;
+    files->hanging = Hanging::kHangs;
+    files->hanging.wait(Hanging::kHangs);
+    files->hanging = Hanging::kOver;
+  };
   dataset_ = std::make_shared<DatasetState>(
       DatasetState{.name = "flowers",
-                   .dataset = std::make_shared<testing::FakeDataset>(kSamples, read),
+                   .dataset = std::make_shared<testing::FakeDataset>(kSamples, read, hang),
                    .quarantine = {},
                    .policy = FaultPolicy(kSamples)});
   Engine::Options options;
@@ -93,6 +99,11 @@ absl::Status EngineRig::Send(uint64_t peer, const void* message, size_t bytes,
     }
   }
   return absl::OkStatus();
+}
+
+void EngineRig::LetGo() {
+  files_->hanging = Hanging::kLetGo;
+  files_->hanging.notify_all();
 }
 
 void EngineRig::Become(uint64_t sample, absl::StatusOr<testing::FakeDataset::Bytes> bytes) {

@@ -1,6 +1,7 @@
 // An engine with real workers over photographs in memory, and consumers driven by the tests.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -64,6 +65,11 @@ class EngineRig {
 
   // Sets what every later read of the sample returns.
   void Become(uint64_t sample, absl::StatusOr<testing::FakeDataset::Bytes> bytes);
+  // The sample's next read hangs until LetGo.
+  void Hang(uint64_t sample) { files_->to_hang = sample; }
+  void LetGo();
+  enum class Hanging { kNotYet, kHangs, kLetGo, kOver };
+  Hanging hanging() const { return files_->hanging; }
   static testing::FakeDataset::Bytes Photograph(uint64_t sample);
 
   // Requests one epoch of small rows in sequential order.
@@ -93,6 +99,8 @@ class EngineRig {
     base::Mutex mutex;
     std::map<uint64_t, absl::StatusOr<testing::FakeDataset::Bytes>> changed
         PENSTOCK_GUARDED_BY(mutex);
+    std::atomic<uint64_t> to_hang{UINT64_MAX};  // sample
+    std::atomic<Hanging> hanging{Hanging::kNotYet};
   };
   // Shared with the dataset's readers.
   const std::shared_ptr<Shared> files_ = std::make_shared<Shared>();

@@ -120,6 +120,43 @@ TEST_F(UndecodedRowsTest, NothingOfAnotherFeedIsBehindAFile) {
   }
 }
 
+// The file is read straight into its row, by a thread that may be blocked for longer than anybody
+// wants the row.
+TEST_F(UndecodedRowsTest, AReadThatHangsBeyondItsSessionWritesIntoNoOtherBatch) {
+  OpenRequest again = Request(kOtherPeer);
+  again.first_epoch = 1;
+  const std::vector<Copied> wanted = rig_.TakeAll(rig_.Open(again));
+  rig_.Hang(2);
+  const uint64_t left = rig_.Open(Request(kPeer));
+  ASSERT_TRUE(rig_.RunUntil([this] { return rig_.hanging() == EngineRig::Hanging::kHangs; }));
+  ASSERT_TRUE(rig_.engine().Close(kPeer, left, base::Now()).ok());
+  for (uint64_t epoch = 2; epoch < 12; ++epoch) {  // so that free slots are in use
+    OpenRequest other = rig_.Request(kOtherPeer);
+    other.first_epoch = epoch;
+    rig_.TakeAll(rig_.Open(other));
+  }
+  std::vector<uint64_t> holding;
+  for (uint64_t epoch = 20; epoch < 24; ++epoch) {
+    OpenRequest other = rig_.Request(kOtherPeer);
+    other.first_epoch = epoch;
+    holding.push_back(rig_.Open(other));
+    ASSERT_TRUE(rig_.RunUntilAnnounced(holding.back(), 1));
+  }
+  const auto copy_all = [&] {
+    std::vector<Copied> batches;
+    for (const uint64_t session : holding) batches.push_back(rig_.Copy(session, 1));
+    return batches;
+  };
+  const std::vector<Copied> before = copy_all();
+
+  rig_.LetGo();
+  ASSERT_TRUE(rig_.RunUntil([this] { return rig_.hanging() == EngineRig::Hanging::kOver; }));
+  const std::vector<Copied> after = rig_.TakeAll(rig_.Open(again));
+
+  EXPECT_EQ(copy_all(), before);
+  EXPECT_EQ(after, wanted);
+}
+
 TEST_F(UndecodedRowsTest, ABadFileIsReplacedAndReportedAsAlways) {
   testing::FakeDataset::Bytes cut = FileOf(5);
   cut.resize(cut.size() / 2);
