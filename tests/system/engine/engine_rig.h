@@ -60,6 +60,8 @@ class EngineRig {
   explicit EngineRig(uint32_t workers = 1, exporting::Gpus::MakeCopier copier = nullptr,
                      std::optional<WorkerDemand::Options> auto_workers = {});
 
+  ~EngineRig() { LetGo(); }  // the engine waits for reads that hang
+
   Engine& engine() { return *engine_; }
   const std::shared_ptr<DatasetState>& dataset() const { return dataset_; }
 
