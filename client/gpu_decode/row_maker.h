@@ -94,7 +94,7 @@ struct RowMakerOptions {
   // may take as much pinned host memory, too. With the defaults a maker stays below 512 MiB.
   uint64_t arena_bytes = uint64_t{256} << 20;
   uint64_t nvjpeg_bytes = uint64_t{240} << 20;
-  uint32_t max_chunk = 64;              // images that nvJPEG decodes in one call; 1 … 256
+  uint32_t max_chunk = 64;              // images that are decoded together; 1 … 256
   cuda::StreamHandle stream = nullptr;  // for all but nvJPEG; give it a low priority
   DeviceAllocator allocator = {};
 };
@@ -104,7 +104,7 @@ struct RowMakerCounts {
   uint64_t decoded = 0;  // images whose outcome is kOk
   uint64_t refused = 0;
   uint64_t failed = 0;
-  uint64_t calls = 0;             // of nvJPEG, to decode
+  uint64_t calls = 0;             // to decode a chunk, or what is left of it
   uint64_t failed_calls = 0;      // each costs a new decoder
   uint64_t unwritten_images = 0;  // decoded without an error, but not as a whole
 };
