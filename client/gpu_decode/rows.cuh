@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "client/gpu_decode/kernel_row.h"
+#include "client/gpu_decode/sums.cuh"
 
 namespace penstock::gpu_decode::device {
 
@@ -33,65 +34,6 @@ constexpr uint32_t kMostKnownTaps = 8;  // of columns, for which there is code o
 constexpr uint32_t kSharedRows = kMaxTileInputs + kMostFewTaps - 1;
 
 static_assert(kTileWidth == kWarp);
-
-// One instruction, where shifts and masks would be two.
-__device__ __forceinline__ uint32_t Byte(uint32_t word, uint32_t index) {
-  return __byte_perm(word, 0, 0x4440 + index);
-}
-
-// The compiler keeps the value in a register instead of computing it again where it is used.
-__device__ __forceinline__ uint32_t Kept(uint32_t value) {
-#if defined(__CUDA_ARCH__)
-  asm("" : "+r"(value));
-#endif
-  return value;
-}
-
-// A pixel's three sums, of weights of any sign.
-struct ClippedSum {
-  static constexpr int kHalf = 1 << 21;
-  int red = kHalf, green = kHalf, blue = kHalf;
-
-  __device__ void Add(uint32_t r, uint32_t g, uint32_t b, uint32_t weight) {
-    red += static_cast<int>(weight * r);
-    green += static_cast<int>(weight * g);
-    blue += static_cast<int>(weight * b);
-  }
-  __device__ uint32_t Pixel() const { return Clip(red) | Clip(green) << 8 | Clip(blue) << 16; }
-
-  // To 0 … 255; one instruction on Hopper, and a shift.
-  __device__ static uint32_t Clip(int sum) {
-    return static_cast<uint32_t>(__vimin_s32_relu(sum >> 22, 255));
-  }
-};
-
-// The same of a plain row: sums are 0 to 255.5, so nothing is clipped, and their upper bytes are
-// the pixel. Its fourth byte is anything.
-struct PlainSum {
-  static constexpr uint32_t kHalf = ClippedSum::kHalf << kPlainShift;
-  uint32_t red = kHalf, green = kHalf, blue = kHalf;
-
-  __device__ void Add(uint32_t r, uint32_t g, uint32_t b, uint32_t weight) {
-    red += weight * r;
-    green += weight * g;
-    blue += weight * b;
-  }
-  __device__ uint32_t Pixel() const {
-    return __byte_perm(__byte_perm(red, green, 0x73), blue, 0x710);
-  }
-};
-
-template <typename Sum>
-__device__ __forceinline__ void Add(Sum& sum, uint32_t pixel, uint32_t weight) {
-  sum.Add(Byte(pixel, 0), Byte(pixel, 1), Byte(pixel, 2), weight);
-}
-
-// The bytes of a pixel lie anywhere in `words`; `at` is known when this is compiled.
-template <typename Sum>
-__device__ __forceinline__ void AddAt(Sum& sum, const uint32_t* words, int at, uint32_t weight) {
-  sum.Add(Byte(words[at / 4], at % 4), Byte(words[(at + 1) / 4], (at + 1) % 4),
-          Byte(words[(at + 2) / 4], (at + 2) % 4), weight);
-}
 
 // The aligned words that hold a column's bytes, in the image's first row. A row has whole words, so
 // the bytes begin at the same place of a word in all rows.

@@ -9,6 +9,7 @@
 #include "server/decode/core/place.h"
 #include "server/workers/program/request_server.h"
 #include "server/workers/queue/item_reader.h"
+#include "tests/support/fakes/fake_dataset.h"
 #include "tests/support/files/jpeg_maker.h"
 
 namespace penstock::workers {
@@ -18,39 +19,6 @@ using base::Fault;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kPlace = 16 << 10;
-
-class OneFile final : public source::Dataset {
- public:
-  std::vector<std::byte> file = testing::MakeJpeg(90, 80, {});
-
-  absl::string_view kind() const override { return "one file"; }
-  uint64_t samples() const override { return 1; }
-  uint64_t digest() const override { return 1; }
-  const std::vector<std::string>& classes() const override { return classes_; }
-  int64_t label(uint64_t) const override { return 0; }
-  std::string path(uint64_t) const override { return "/one"; }
-  std::unique_ptr<Reader> NewReader() const override {
-    return std::make_unique<OneFileReader>(*this);
-  }
-
- private:
-  class OneFileReader final : public Reader {
-   public:
-    explicit OneFileReader(const OneFile& dataset) : dataset_(dataset) {}
-    absl::StatusOr<Opened> Open(uint64_t) override {
-      return Opened{.bytes = dataset_.file.size(), .fault = Fault::kNone};
-    }
-    absl::Status Read(std::span<std::byte> into) override {
-      std::ranges::copy(dataset_.file, into.begin());
-      return absl::OkStatus();
-    }
-
-   private:
-    const OneFile& dataset_;
-  };
-
-  std::vector<std::string> classes_;
-};
 
 class ImageInRowTest : public ::testing::Test {
  protected:
@@ -87,10 +55,12 @@ class ImageInRowTest : public ::testing::Test {
   }
   bool IsInInput() {
     Read();
-    return request_.image_in_row == 0 && input_.size() == dataset_.file.size();
+    return request_.image_in_row == 0 && input_.size() == file_.size();
   }
 
-  OneFile dataset_;
+  std::vector<std::byte> file_ = testing::MakeJpeg(90, 80, {});
+  testing::FakeDataset dataset_{
+      1, [this](uint64_t) -> absl::StatusOr<std::vector<std::byte>> { return file_; }};
   WorkItem item_;
   std::vector<std::byte> segment_ = std::vector<std::byte>(kPlace, std::byte{0xEE});
   std::vector<std::byte> input_;
@@ -100,21 +70,21 @@ class ImageInRowTest : public ::testing::Test {
 
 TEST_F(ImageInRowTest, AFileThatStaysIsReadIntoItsRowAndNowhereElse) {
   Read();
-  EXPECT_EQ(request_.image_in_row, dataset_.file.size());
+  EXPECT_EQ(request_.image_in_row, file_.size());
   EXPECT_EQ(input_.size(), 0u);
 
   EXPECT_EQ(Serve()->fault, Fault::kNone);
 
   EXPECT_EQ(Note().holds, shm::RowHolds::kJpeg);
-  EXPECT_EQ(Note().bytes, dataset_.file.size());
-  EXPECT_TRUE(std::equal(dataset_.file.begin(), dataset_.file.end(), segment_.begin()));
+  EXPECT_EQ(Note().bytes, file_.size());
+  EXPECT_TRUE(std::equal(file_.begin(), file_.end(), segment_.begin()));
   const auto behind = std::span(segment_).first(kPlace - sizeof(shm::RowNote));
-  EXPECT_TRUE(std::ranges::all_of(behind.subspan(dataset_.file.size()),
+  EXPECT_TRUE(std::ranges::all_of(behind.subspan(file_.size()),
                                   [](std::byte b) { return b == std::byte{0}; }));
 }
 
 TEST_F(ImageInRowTest, WhatMustBeDecodedIsMovedOutOfTheWay) {
-  dataset_.file = testing::MakeJpeg(90, 80, {.progressive = true});
+  file_ = testing::MakeJpeg(90, 80, {.progressive = true});
   item_.spec.height = item_.spec.width = 32;
   Read();
   EXPECT_GT(request_.image_in_row, 0u);
@@ -126,7 +96,7 @@ TEST_F(ImageInRowTest, WhatMustBeDecodedIsMovedOutOfTheWay) {
   pixels.undecoded = {};
   std::vector<std::byte> row(decode::RowBytes(pixels));
   decode::Decoder decoder{{.max_bytes = 1 << 20, .max_pixels = 1'000'000}};
-  ASSERT_EQ(decoder.DecodeRow(dataset_.file, pixels, item_.key, row), Fault::kNone);
+  ASSERT_EQ(decoder.DecodeRow(file_, pixels, item_.key, row), Fault::kNone);
   EXPECT_TRUE(std::ranges::equal(row, std::span(segment_).first(row.size())));
 }
 
@@ -138,20 +108,20 @@ TEST_F(ImageInRowTest, WhatSurelyDoesNotStayGoesToTheInput) {
   item_.row = nullptr;
   EXPECT_TRUE(IsInInput());
   item_.row = segment_.data();
-  dataset_.file.resize(decode::RoomOf(undecoded) + 1);
+  file_.resize(decode::RoomOf(undecoded) + 1);
   EXPECT_TRUE(IsInInput());
   item_.spec.undecoded = {};
   EXPECT_TRUE(IsInInput());
 }
 
 TEST_F(ImageInRowTest, TheLargestFileThatFitsDoesNotTouchTheNote) {
-  dataset_.file.resize(decode::RoomOf(item_.spec.undecoded));
+  file_.resize(decode::RoomOf(item_.spec.undecoded));
   item_.spec.undecoded.rewrites = 1;
   const shm::RowNote before = {.holds = shm::RowHolds::kPixels, .bytes = 77, .width = 5};
   std::memcpy(segment_.data() + kPlace - sizeof before, &before, sizeof before);
   Read();
-  EXPECT_EQ(request_.image_in_row, dataset_.file.size());
-  EXPECT_EQ(Note().bytes, dataset_.file.size());  // what the place may hold from now on
+  EXPECT_EQ(request_.image_in_row, file_.size());
+  EXPECT_EQ(Note().bytes, file_.size());  // what the place may hold from now on
   EXPECT_EQ(Note().width, 5u);
 }
 
