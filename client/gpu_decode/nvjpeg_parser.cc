@@ -1,6 +1,9 @@
 #include "client/gpu_decode/nvjpeg_parser.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
+#include "common/jpeg/header_walk.h"
 
 namespace penstock::gpu_decode {
 
@@ -15,6 +18,16 @@ absl::Status NvjpegParser::Start() {
 }
 
 std::string NvjpegParser::Objection(std::span<const std::byte> file, const ImageSize& size) {
+  const std::optional<jpeg::HeaderWalk> header = jpeg::WalkHeader(file);
+  const bool is_as_announced =
+      header && header->facts.width == size.width && header->facts.height == size.height;
+  if (is_as_announced && taken_.Cover(header->facts)) return "";
+  std::string objection = Ask(file, size);
+  if (is_as_announced && objection.empty()) taken_.Add(header->facts);
+  return objection;
+}
+
+std::string NvjpegParser::Ask(std::span<const std::byte> file, const ImageSize& size) {
   const nvjpeg::Calls& calls = handle_.calls();
   if (file.empty()) return "the file is empty";
   if (const nvjpeg::Code code =

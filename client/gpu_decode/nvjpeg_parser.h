@@ -9,6 +9,7 @@
 
 #include "client/gpu_decode/chunks.h"
 #include "client/gpu_decode/nvjpeg_handle.h"
+#include "client/gpu_decode/taken_kinds.h"
 #include "common/base/status.h"
 
 namespace penstock::gpu_decode {
@@ -26,11 +27,15 @@ class NvjpegParser {
   absl::Status Start();
 
   // Why nvJPEG does not decode this file to an image of this size, as far as its header tells;
-  // empty if it does.
+  // empty if it does. Asks nvJPEG itself only about files with an unusual header, and of a kind
+  // that it has not taken before.
   std::string Objection(std::span<const std::byte> file, const ImageSize& size);
 
  private:
+  std::string Ask(std::span<const std::byte> file, const ImageSize& size);
+
   NvjpegHandle handle_;
+  TakenKinds taken_;
   nvjpeg::Bitstream bitstream_ = nullptr;
 };
 

@@ -10,6 +10,16 @@ std::vector<std::byte> MakeFakeFile(const FakeHeader& header) {
   return file;
 }
 
+std::vector<std::byte> InsertFakeFile(const FakeHeader& header, std::span<const std::byte> jpeg) {
+  constexpr uint8_t kBefore[kBeforeFakeFile] = {0xFF, 0xD8, 0xFF, 0xFE, 0, 2 + sizeof header};
+  const std::vector<std::byte> comment = MakeFakeFile(header);
+  const auto before = std::as_bytes(std::span(kBefore));
+  std::vector<std::byte> file(before.begin(), before.end());
+  file.insert(file.end(), comment.begin(), comment.end());
+  file.insert(file.end(), jpeg.begin() + 2, jpeg.end());
+  return file;
+}
+
 std::vector<uint8_t> FakePixels(const FakeHeader& header) {
   std::vector<uint8_t> pixels;
   pixels.reserve(size_t{3} * header.width * header.height);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace penstock::testing {
@@ -30,6 +31,9 @@ struct FakeHeader {
 };
 
 std::vector<std::byte> MakeFakeFile(const FakeHeader& header);
+// A JPEG file whose first segment, a comment, is a fake file. The fake nvJPEG looks only at that.
+std::vector<std::byte> InsertFakeFile(const FakeHeader& header, std::span<const std::byte> jpeg);
+inline constexpr size_t kBeforeFakeFile = 6;  // in such a JPEG file
 
 // A value of its pixels.
 inline uint8_t FakeValue(uint32_t seed, uint32_t row, uint32_t byte) {

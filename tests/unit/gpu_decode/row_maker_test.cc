@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tests/support/files/jpeg_maker.h"
 #include "tests/support/gpu_decode/across_border.h"
 #include "tests/support/gpu_decode/emulated_device.h"
 #include "tests/support/gpu_decode/fake_nvjpeg.h"
@@ -40,11 +41,22 @@ class RowMakerTest : public ::testing::Test {
                         .height = height,
                         .seed = static_cast<uint32_t>(headers_.size() + 1),
                         .fault = fault});
-    files_.push_back(testing::MakeFakeFile(headers_.back()));
+    AddFile(testing::MakeFakeFile(headers_.back()));
+  }
+  // The same with a JPEG's header.
+  void AddJpeg(FakeFault fault, uint32_t width, uint32_t height, int horizontal = 1) {
+    Add(fault, width, height);
+    inputs_.pop_back();
+    files_.pop_back();
+    AddFile(testing::InsertFakeFile(headers_.back(),
+                                    testing::MakeJpeg(width, height, {.horizontal = horizontal})));
+  }
+  void AddFile(std::vector<std::byte> file) {
+    files_.push_back(std::move(file));
     RowInput input;
     input.jpeg = {.file = files_.back(),
-                  .width = width,
-                  .height = height,
+                  .width = headers_.back().width,
+                  .height = headers_.back().height,
                   .left = 3,
                   .top = 2,
                   .x = {33, kOutSide, 0, kOutSide},
@@ -116,6 +128,24 @@ TEST_F(RowMakerTest, AFileAcrossTwoRegisteredPiecesIsDecodedAtOnce) {
   EXPECT_EQ(maker.counts().calls, 1u);
   ExpectRows(MakeRows(maker), {}, RowResult::kOk);
   EXPECT_EQ(maker.counts().failed_calls, 0u);
+}
+
+TEST_F(RowMakerTest, NvjpegIsNotAskedAboutKindsOfFilesThatItHasTaken) {
+  RowMaker maker = *Make(Options(64));
+  AddJpeg(FakeFault::kNone, 100, 80);
+  AddJpeg(FakeFault::kNone, 80, 100);
+  AddJpeg(FakeFault::kUnsupported, 90, 90);     // nobody asks
+  AddJpeg(FakeFault::kUnsupported, 101, 90);    // wider than those that were taken, …
+  AddJpeg(FakeFault::kUnsupported, 79, 90);     // narrower, …
+  AddJpeg(FakeFault::kUnsupported, 90, 101);    // taller, …
+  AddJpeg(FakeFault::kUnsupported, 90, 79);     // less tall
+  AddJpeg(FakeFault::kUnsupported, 90, 90, 2);  // another sampling
+  AddJpeg(FakeFault::kNone, 90, 90);
+  inputs_.back().jpeg.width = 91;  // not what its header says
+  AddJpeg(FakeFault::kUnsupported, 90, 90);
+  files_.back()[6 + sizeof(FakeHeader)] = std::byte{0};  // no marker follows the comment
+
+  ExpectRows(MakeRows(maker), {3, 4, 5, 6, 7, 8, 9}, RowResult::kRefused);
 }
 
 TEST_F(RowMakerTest, CopiesFinishedRows) {
