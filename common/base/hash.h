@@ -13,8 +13,12 @@
 
 namespace penstock::base {
 
+// The same value, computed with the widest instructions that this processor has.
+uint64_t HashLarge(std::span<const std::byte> bytes);
+
 inline uint64_t Hash(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
+  constexpr size_t kLarge = 4096;  // from here on, a call more does not matter
+  return bytes.size() < kLarge ? XXH3_64bits(bytes.data(), bytes.size()) : HashLarge(bytes);
 }
 
 inline uint64_t Hash(absl::string_view text) { return XXH3_64bits(text.data(), text.size()); }
