@@ -1,4 +1,4 @@
-#include "common/base/hash_avx2.h"
+#include "common/base/xxh3/avx2.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

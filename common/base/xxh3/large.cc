@@ -1,6 +1,5 @@
 #include "common/base/hash.h"
-
-#include "common/base/hash_avx2.h"
+#include "common/base/xxh3/avx2.h"
 
 namespace penstock::base {
 
