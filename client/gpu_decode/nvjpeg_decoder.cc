@@ -16,8 +16,6 @@ constexpr uint64_t kFillerPitch = 256;
 // nvJPEG gives each of an H200's seven engines two images of a call at once. The thread that calls
 // it spins until there is room for the next ones, so calls have no more.
 constexpr uint64_t kMostOfCall = 14;
-// With two, a call was made only after the engines had finished an earlier one's last images.
-constexpr size_t kLanes = 3;
 
 // The images of each call of a chunk: as many calls as are needed, all equally large.
 uint64_t ImagesOfCall(uint64_t max_chunk) {
@@ -29,23 +27,23 @@ uint64_t ImagesOfCall(uint64_t max_chunk) {
 absl::StatusOr<std::shared_ptr<NvjpegDecoder>> NvjpegDecoder::Make(const DecodeDevice& device,
                                                                    const NvjpegLibrary& library,
                                                                    const RowMakerOptions& options) {
-  std::vector<Lane> lanes(kLanes);
-  for (Lane& lane : lanes) {
-    PENSTOCK_ASSIGN_OR_RETURN(lane.device, device.WithOwnStream());
-  }
-  std::shared_ptr<NvjpegDecoder> made(new NvjpegDecoder(std::move(lanes), library, options));
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<DecodeDevice> first, device.WithOwnStream());
+  PENSTOCK_ASSIGN_OR_RETURN(std::unique_ptr<DecodeDevice> second, device.WithOwnStream());
+  std::shared_ptr<NvjpegDecoder> made(
+      new NvjpegDecoder(std::move(first), std::move(second), library, options));
   const base::MutexLock lock(made->mutex_);
   PENSTOCK_RETURN_IF_ERROR(made->Restart());
   return made;
 }
 
-NvjpegDecoder::NvjpegDecoder(std::vector<Lane> lanes, const NvjpegLibrary& library,
+NvjpegDecoder::NvjpegDecoder(std::unique_ptr<DecodeDevice> first,
+                             std::unique_ptr<DecodeDevice> second, const NvjpegLibrary& library,
                              const RowMakerOptions& options)
     : library_(library),
       options_(options),
-      memory_(*lanes.front().device, options.nvjpeg_bytes),
+      memory_(*first, options.nvjpeg_bytes),
       handle_(library, options, memory_),
-      lanes_(std::move(lanes)) {}
+      lanes_{Lane{.device = std::move(first)}, Lane{.device = std::move(second)}} {}
 
 NvjpegDecoder::~NvjpegDecoder() {
   const base::MutexLock lock(mutex_);

@@ -4,6 +4,7 @@
 // **Thread safety**: any thread; calls of nvJPEG wait for each other.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,6 +58,10 @@ class NvjpegDecoder {
   const CountedMemory& memory() const { return memory_.device; }
 
  private:
+  NvjpegDecoder(std::unique_ptr<DecodeDevice> first, std::unique_ptr<DecodeDevice> second,
+                const NvjpegLibrary& library, const RowMakerOptions& options);
+  absl::Status Restart() PENSTOCK_REQUIRES(mutex_);
+  void Destroy() PENSTOCK_REQUIRES(mutex_);
   // A state and the stream of its calls. One lane's engines work while another's calls are made.
   struct Lane {
     std::unique_ptr<DecodeDevice> device;
@@ -73,10 +78,6 @@ class NvjpegDecoder {
     void Add(std::span<const std::byte> file, uint8_t* pixels, uint64_t pitch);
     absl::Status Await();
   };
-  NvjpegDecoder(std::vector<Lane> lanes, const NvjpegLibrary& library,
-                const RowMakerOptions& options);
-  absl::Status Restart() PENSTOCK_REQUIRES(mutex_);
-  void Destroy() PENSTOCK_REQUIRES(mutex_);
   absl::Status Begin(std::span<const DecodeItem> items, absl::FunctionRef<void()> meanwhile)
       PENSTOCK_REQUIRES(mutex_);
   absl::Status Enqueue(std::span<const DecodeItem> items, size_t images, Lane& lane)
@@ -91,7 +92,7 @@ class NvjpegDecoder {
   // Held for a whole call, until the engines are done.
   base::Mutex mutex_;
   NvjpegHandle handle_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<Lane> lanes_ PENSTOCK_GUARDED_BY(mutex_);
+  std::array<Lane, 2> lanes_ PENSTOCK_GUARDED_BY(mutex_);
   bool is_made_ PENSTOCK_GUARDED_BY(mutex_) = false;       // false after a Restart that failed
   uint8_t* filler_ PENSTOCK_GUARDED_BY(mutex_) = nullptr;  // where fillers' pixels go
 };

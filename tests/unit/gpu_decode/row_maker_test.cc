@@ -20,7 +20,7 @@ using testing::FakeHeader;
 constexpr uint32_t kOutSide = 20;
 constexpr size_t kOutBytes = size_t{3} * kOutSide * kOutSide;
 constexpr uint64_t kArenaBytes = 1 << 20;
-constexpr uint64_t kNvjpegBytes = 4 << 20;  // three states, and little more
+constexpr uint64_t kNvjpegBytes = 3 << 20;  // two states, and little more
 
 class RowMakerTest : public ::testing::Test {
  protected:
