@@ -74,7 +74,7 @@ class SharedNvjpegTest : public ::testing::Test {
     const RowMakerOptions options = {
         .nvjpeg_path = FAKE_NVJPEG,
         .arena_bytes = 1 << 18,
-        .nvjpeg_bytes = 7 << 19,  // one decoder's, and not two decoders'
+        .nvjpeg_bytes = 5 << 19,  // one decoder's, and not two decoders'
         .max_chunk = 4};
     return *RowMaker::MakeOn(testing::MakeEmulatedDevice(log_), options);
   }
