@@ -27,8 +27,8 @@ class NvjpegParser {
   absl::Status Start();
 
   // Why nvJPEG does not decode this file to an image of this size, as far as its header tells;
-  // empty if it does. Asks nvJPEG itself only about files with an unusual header, and of a kind
-  // that it has not taken before.
+  // empty if it does. nvJPEG itself is asked only about files with an unusual header or another
+  // size than this, and about kinds that it has not taken before.
   std::string Objection(std::span<const std::byte> file, const ImageSize& size);
 
  private:

@@ -14,6 +14,7 @@ constexpr uint8_t kReservedFrame = 0xC8, kComment = 0xFE;
 constexpr uint8_t kFirstApp = 0xE0, kAdobeApp = 0xEE, kLastApp = 0xEF;
 constexpr uint32_t kMostTables = 4;  // that the standard knows
 
+// The file may change meanwhile, in shared memory: what is checked and used later is read once.
 class HeaderWalker {
  public:
   explicit HeaderWalker(std::span<const std::byte> file) : file_(file) {}
@@ -96,10 +97,11 @@ bool HeaderWalker::TakeQuantisation(Bytes segment) {
   constexpr size_t kBytes = 1 + 64;
   if (segment.empty() || segment.size() % kBytes != 0) return false;
   for (; !segment.empty(); segment = segment.subspan(kBytes)) {
-    if (segment[0] >= kMostTables || quantisations_[segment[0]]) return false;
+    const uint8_t table = segment[0];
+    if (table >= kMostTables || quantisations_[table]) return false;
     for (const uint8_t step : segment.subspan(1, 64))
       if (step == 0) return false;
-    quantisations_[segment[0]] = true;
+    quantisations_[table] = true;
   }
   return true;
 }
@@ -153,7 +155,7 @@ bool HeaderWalker::TakeFrame(uint8_t marker, Bytes segment) {
     components_[i] = {each[0], each[2]};
     facts.horizontal[i] = each[1] >> 4;
     facts.vertical[i] = each[1] & 15;
-    if (each[2] >= kMostTables || IsTwice(i)) return false;
+    if (components_[i].quantisation >= kMostTables || IsTwice(i)) return false;
   }
   return true;
 }
@@ -163,7 +165,7 @@ bool HeaderWalker::TakeScanHeader(Bytes segment) {
   if (facts.frame_marker == 0 || segment.empty()) return false;
   const size_t count = segment[0];
   if (count == 0 || count != facts.components || segment.size() != 1 + 2 * count + 3) return false;
-  facts.components_of_first_scan = segment[0];
+  facts.components_of_first_scan = facts.components;
   for (size_t i = 0; i < count; ++i) {
     const uint8_t id = segment[1 + 2 * i], tables = segment[2 + 2 * i];
     if (id != components_[i].id || !quantisations_[components_[i].quantisation]) return false;

@@ -134,7 +134,8 @@ TEST_F(RowMakerTest, NvjpegIsNotAskedAboutKindsOfFilesThatItHasTaken) {
   RowMaker maker = *Make(Options(64));
   AddJpeg(FakeFault::kNone, 100, 80);
   AddJpeg(FakeFault::kNone, 80, 100);
-  AddJpeg(FakeFault::kUnsupported, 90, 90);     // nobody asks
+  AddJpeg(FakeFault::kUnsupported, 90, 90);  // nobody asks
+  AddJpeg(FakeFault::kUnsupported, 101, 90);
   AddJpeg(FakeFault::kUnsupported, 101, 90);    // wider than those that were taken, …
   AddJpeg(FakeFault::kUnsupported, 79, 90);     // narrower, …
   AddJpeg(FakeFault::kUnsupported, 90, 101);    // taller, …
@@ -145,7 +146,7 @@ TEST_F(RowMakerTest, NvjpegIsNotAskedAboutKindsOfFilesThatItHasTaken) {
   AddJpeg(FakeFault::kUnsupported, 90, 90);
   files_.back()[6 + sizeof(FakeHeader)] = std::byte{0};  // no marker follows the comment
 
-  ExpectRows(MakeRows(maker), {3, 4, 5, 6, 7, 8, 9}, RowResult::kRefused);
+  ExpectRows(MakeRows(maker), {3, 4, 5, 6, 7, 8, 9, 10, 11}, RowResult::kRefused);
 }
 
 TEST_F(RowMakerTest, CopiesFinishedRows) {
