@@ -143,6 +143,8 @@ TEST_F(RowMakerTest, NvjpegIsNotAskedAboutKindsOfFilesThatItHasTaken) {
   AddJpeg(FakeFault::kUnsupported, 90, 90, 2);  // another sampling
   AddJpeg(FakeFault::kNone, 90, 90);
   inputs_.back().jpeg.width = 91;  // not what its header says
+  AddJpeg(FakeFault::kNone, 90, 90);
+  inputs_.back().jpeg.height = 91;
   AddJpeg(FakeFault::kUnsupported, 90, 90);
   files_.back()[6 + sizeof(FakeHeader)] = std::byte{0};  // no marker follows the comment
 
