@@ -1,4 +1,4 @@
-// Kinds of files that nvJPEG takes, so that it need not parse the header of each: that costs 0.011
+// Kinds of files that nvJPEG takes, so that it need not parse the header of each: that costs 0.01
 // ms of an image. nvJPEG decides by the sampling of the components and by the size. So once it has
 // taken two files of a sampling, it is not asked about those whose size lies between theirs. If it
 // refuses one of them nevertheless, its call fails, and it is found as any other that fails.

@@ -13,7 +13,7 @@
 
 namespace penstock::base {
 
-// The same value, computed with the widest instructions that this processor has.
+// XXH3 of many bytes, computed with the widest instructions that this processor has.
 uint64_t HashLarge(std::span<const std::byte> bytes);
 
 inline uint64_t Hash(std::span<const std::byte> bytes) {

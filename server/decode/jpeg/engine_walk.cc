@@ -13,7 +13,7 @@ constexpr uint8_t kEnd = 0xD9, kFirstRestart = 0xD0;
 constexpr size_t kBlock = 256;  // bytes that are searched at once
 
 // Whether a marker begins in the block: 0xFF, and not 0 after it. Another core has just written the
-// file, so what comes next is fetched ahead; by itself the processor stops at each page's end.
+// file, so what comes next is fetched ahead; the processor itself does that only within a page.
 [[gnu::always_inline]] inline bool BlockHasMarker(const uint8_t* block) {
   constexpr size_t kAhead = 2048, kLine = 64;
   for (size_t i = 0; i < kBlock; i += kLine) __builtin_prefetch(block + kAhead + i);

@@ -2,23 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/gpu_decode/photograph_facts.h"
+
 namespace penstock::jpeg {
 namespace {
 
-JpegHeaderFacts Photograph() {
-  return {.frame_marker = 0xC0,
-          .bits = 8,
-          .width = 500,
-          .height = 375,
-          .components = 3,
-          .components_of_first_scan = 3,
-          .horizontal = {2, 1, 1},
-          .vertical = {2, 1, 1},
-          .ycbcr = true};
-}
+using testing::kPhotographFacts;
 
 TEST(EnginesTest, TakeBaselinePhotographsWithEverySamplingOfTwo) {
-  JpegHeaderFacts facts = Photograph();
+  JpegHeaderFacts facts = kPhotographFacts;
   for (const uint8_t h : {1, 2}) {
     for (const uint8_t v : {1, 2}) {
       facts.horizontal[0] = h;
@@ -32,44 +24,44 @@ TEST(EnginesTest, TakeBaselinePhotographsWithEverySamplingOfTwo) {
 
 TEST(EnginesTest, RefuseWhatIsNotBaseline) {
   for (const uint8_t marker : {0xC1, 0xC2, 0xC3, 0xC9}) {
-    JpegHeaderFacts facts = Photograph();
+    JpegHeaderFacts facts = kPhotographFacts;
     facts.frame_marker = marker;
     EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kNotBaseline);
   }
-  JpegHeaderFacts facts = Photograph();
+  JpegHeaderFacts facts = kPhotographFacts;
   facts.bits = 12;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kNotEightBits);
 }
 
 TEST(EnginesTest, RefuseOtherColors) {
-  JpegHeaderFacts facts = Photograph();
+  JpegHeaderFacts facts = kPhotographFacts;
   facts.ycbcr = false;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kColors);
-  facts = Photograph();
+  facts = kPhotographFacts;
   facts.components = 4;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kColors);
 }
 
 TEST(EnginesTest, RefuseSeveralScans) {
-  JpegHeaderFacts facts = Photograph();
+  JpegHeaderFacts facts = kPhotographFacts;
   facts.components_of_first_scan = 1;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kScans);
 }
 
 TEST(EnginesTest, RefuseOtherSamplings) {
-  JpegHeaderFacts facts = Photograph();
+  JpegHeaderFacts facts = kPhotographFacts;
   facts.horizontal[0] = 4;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kSampling);
-  facts = Photograph();
+  facts = kPhotographFacts;
   facts.vertical[2] = 2;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kSampling);
 }
 
 TEST(EnginesTest, RefuseSizesBeyondTheirLimits) {
-  JpegHeaderFacts facts = Photograph();
+  JpegHeaderFacts facts = kPhotographFacts;
   facts.width = kMaxEngineSide + 1;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kSize);
-  facts = Photograph();
+  facts = kPhotographFacts;
   facts.height = kMinEngineSide - 1;
   EXPECT_EQ(JudgeForEngines(facts), EngineVerdict::kSize);
   facts.height = 0;

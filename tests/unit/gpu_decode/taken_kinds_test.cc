@@ -3,25 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/gpu_decode/photograph_facts.h"
+
 namespace penstock::gpu_decode {
 namespace {
 
-constexpr jpeg::JpegHeaderFacts kPhotograph = {.frame_marker = 0xC0,
-                                               .bits = 8,
-                                               .width = 500,
-                                               .height = 375,
-                                               .components = 3,
-                                               .components_of_first_scan = 3,
-                                               .horizontal = {2, 1, 1},
-                                               .vertical = {2, 1, 1},
-                                               .ycbcr = true};
+using testing::kPhotographFacts;
 
 TEST(TakenKindsTest, CoverWhatLiesBetweenThoseThatWereTaken) {
   TakenKinds taken;
-  EXPECT_FALSE(taken.Cover(kPhotograph));
-  taken.Add(kPhotograph);
-  EXPECT_TRUE(taken.Cover(kPhotograph));
-  jpeg::JpegHeaderFacts other = kPhotograph;
+  EXPECT_FALSE(taken.Cover(kPhotographFacts));
+  taken.Add(kPhotographFacts);
+  EXPECT_TRUE(taken.Cover(kPhotographFacts));
+  jpeg::JpegHeaderFacts other = kPhotographFacts;
   other.width = 400;
   other.height = 600;
   EXPECT_FALSE(taken.Cover(other));
@@ -35,16 +29,16 @@ TEST(TakenKindsTest, CoverWhatLiesBetweenThoseThatWereTaken) {
 TEST(TakenKindsTest, NeverCoverWhatTheEnginesDoNotTake) {
   TakenKinds taken;
   for (const uint8_t sampling : {0, 3, 4, 15}) {
-    jpeg::JpegHeaderFacts odd = kPhotograph;
+    jpeg::JpegHeaderFacts odd = kPhotographFacts;
     odd.horizontal[0] = odd.vertical[0] = sampling;
     taken.Add(odd);
     EXPECT_FALSE(taken.Cover(odd)) << int{sampling};
   }
-  taken.Add(kPhotograph);
-  jpeg::JpegHeaderFacts progressive = kPhotograph;
+  taken.Add(kPhotographFacts);
+  jpeg::JpegHeaderFacts progressive = kPhotographFacts;
   progressive.frame_marker = 0xC2;
   EXPECT_FALSE(taken.Cover(progressive));
-  jpeg::JpegHeaderFacts gray = kPhotograph;
+  jpeg::JpegHeaderFacts gray = kPhotographFacts;
   gray.components = gray.components_of_first_scan = 1;
   EXPECT_FALSE(taken.Cover(gray));
 }
