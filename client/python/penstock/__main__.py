@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from . import __version__
+from .errors import Error, InvalidArgument
 
 
 def _program(name):
@@ -144,7 +145,11 @@ def _add_bench(commands):
 
 def main():
     arguments = _parser().parse_args()
-    sys.exit(arguments.run(arguments))
+    try:
+        sys.exit(arguments.run(arguments))
+    except Error as error:
+        print(f"penstock: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, InvalidArgument) else 1)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,17 @@ class TrainBenchTest(unittest.TestCase):
             with self.subTest(words=words):
                 self.assertIn(said, self.refusal(*words))
 
+    def test_what_cannot_be_is_refused_without_a_traceback(self):
+        photographs = "--train", "resnet18", "--data", self.photographs, "--device", "cpu"
+        for words, said in ((("--decode", "gpu"), "penstock: decode is 'gpu', but device is 'cpu'"),
+                            (("--decode", "gpu", "--gpu-share", "3"), "penstock: gpu_share is 3.0 (float)"),
+                            (("--decode", "auto", "--gpu-share", "0.3"), "penstock: --gpu-share is 0.3, but --decode is auto")):
+            with self.subTest(words=words):
+                refused = self.refusal(*photographs, *words)
+
+                self.assertIn(said, refused)
+                self.assertNotIn("Traceback", refused)
+
     def test_too_few_photographs_for_a_batch_are_said(self):
         process = self.start("--train", "resnet18", "--data", self.photographs, "--device", "cpu", "--batch-size", "25", "--size", "32")
         _, said = process.communicate(timeout=100)

@@ -26,6 +26,9 @@ def run(arguments):
     if not os.path.isdir(arguments.data or ""):
         return _refused(f"--data is {arguments.data!r}, which is not a folder; give a folder of photographs, one sub-folder for "
                         "each class")
+    if arguments.gpu_share is not None and "gpu" not in arguments.decode:
+        return _refused(f"--gpu-share is {arguments.gpu_share:g}, but --decode is {' '.join(arguments.decode)}; give --decode gpu, or "
+                        "leave --gpu-share out")
     if arguments.compile and not hasattr(torch, "compile"):
         return _refused(f"--compile needs torch 2.0 or newer: got {torch.__version__}; leave it out")
     from .ranks import Ranks
