@@ -61,6 +61,13 @@ std::optional<uint64_t> FindPages(const Fd& memory, uint64_t from) {
   return static_cast<uint64_t>(found);
 }
 
+std::optional<uint64_t> AllocatedBytes(const Fd& memory) {
+  constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system's is
+  struct stat stat {};
+  if (::fstat(memory.get(), &stat) != 0) return std::nullopt;
+  return static_cast<uint64_t>(stat.st_blocks) * kBlock;
+}
+
 absl::StatusOr<size_t> SizeOf(const Fd& fd) {
   // glibc's fstat is newfstatat, which takes a path, so confined processes may not call it.
   struct stat status;

@@ -30,6 +30,9 @@ absl::Status GiveBackPages(const Fd& memory, uint64_t from, uint64_t bytes);
 // none. It moves the descriptor's position.
 std::optional<uint64_t> FindPages(const Fd& memory, uint64_t from);
 
+// Bytes of pages that the memory has, in RAM or swap, by fstat(2); nullopt if that fails.
+std::optional<uint64_t> AllocatedBytes(const Fd& memory);
+
 // The size of the file behind a descriptor, by fstat(2).
 absl::StatusOr<size_t> SizeOf(const Fd& fd);
 

@@ -164,8 +164,7 @@ uint64_t Pool::SlotsToMake(const SegmentArena& arena, uint64_t wanted) const {
 absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64_t left) const {
   std::string machine;
   if (options_.available_bytes)
-    machine = absl::StrCat(", the machine has ", base::FormatBytes(options_.available_bytes()),
-                           " available");
+    machine = absl::StrCat(", the machine has ", base::FormatBytes(MachineHas()), " available");
   uint64_t of_others = 0;
   for (const auto& [id, segment] : segments_)
     if (segment.user != arena.user) of_others += segment.charged_bytes;
@@ -181,27 +180,27 @@ absl::Status Pool::DoesNotFit(const SegmentArena& arena, uint64_t wanted, uint64
 }
 
 // Frees preallocated memory, then segments that other arenas can spare, oldest first, then what
-// unused sparse slots were granted, until `bytes` are left.
+// unused sparse slots were granted, until the pool and the machine have `bytes` left.
 void Pool::FreeUntil(uint64_t bytes, uint64_t for_arena) {
   // What is on its way back is no longer counted, but the machine does not have it yet.
   if (returns_->bytes() > 0 && MachineHas() < bytes) returns_->Hurry();
-  if (Left() >= bytes) return;
+  if (Headroom() >= bytes) return;
   const bool has_time = MachineHas() >= bytes + returns_->bytes();
   const Return pages = has_time ? Return::kSoon : Return::kNow;
-  while (Left() < bytes && !spares_.empty()) {
+  while (Headroom() < bytes && !spares_.empty()) {
     Spares::SparePiece piece = spares_.Drop();
     GiveBack({.memory = std::move(piece.memory), .bytes = piece.bytes}, pages);
   }
   std::vector<SegmentId> ids;
   for (const auto& [id, segment] : segments_) ids.push_back(id);
   for (SegmentId id : ids) {
-    if (Left() >= bytes) return;
+    if (Headroom() >= bytes) return;
     const Segment& segment = segments_.at(id);
     const SegmentArena& arena = arenas_[segment.arena];
     if (segment.arena == for_arena) continue;
     if (arena.slots - segment.slots.size() >= arena.reserved) GiveUp(id, pages);
   }
-  if (Left() < bytes) GiveBackUnused(bytes - Left());
+  if (const uint64_t headroom = Headroom(); headroom < bytes) GiveBackUnused(bytes - headroom);
 }
 
 // Frees segments of arenas without reservations, those idle for longest first.
@@ -244,7 +243,20 @@ void Pool::GiveBack(MappedMemory memory, Return pages) {
 uint64_t Pool::Left() const { return options_.max_bytes - charged_bytes_ - spares_.bytes(); }
 
 uint64_t Pool::MachineHas() const {
-  return options_.available_bytes ? options_.available_bytes() : UINT64_MAX;
+  if (!options_.available_bytes) return UINT64_MAX;
+  const uint64_t available = options_.available_bytes();
+  return available - std::min(available, Untouched());
+}
+
+// Pages of segments that are promised, but were never written: the system still counts them as
+// available.
+uint64_t Pool::Untouched() const {
+  uint64_t bytes = 0;
+  for (const auto& [id, segment] : segments_) {
+    const uint64_t pages = posix::AllocatedBytes(segment.memory).value_or(0);
+    bytes += segment.charged_bytes - std::min(segment.charged_bytes, pages);
+  }
+  return bytes;
 }
 
 const SlotPlace& Pool::Place(uint32_t slot) const {

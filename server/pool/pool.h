@@ -160,6 +160,7 @@ class Pool {
   void GiveBack(MappedMemory memory, Return pages);
   uint64_t Left() const;
   uint64_t MachineHas() const;
+  uint64_t Untouched() const;
   uint64_t Headroom() const { return std::min(Left(), MachineHas()); }
 
   absl::Status CannotGrant(uint32_t user, uint64_t granted, uint64_t more) const;

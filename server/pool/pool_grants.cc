@@ -29,8 +29,6 @@ absl::Status Pool::Grant(uint32_t slot, uint64_t bytes) {
   const uint64_t granted = (bytes + kPage - 1) / kPage * kPage;  // at most `most`: whole pages
   const uint64_t more = granted - place.granted;
   FreeUntil(more, segment.arena);
-  // The pool may have budget left where the machine has no memory.
-  if (const uint64_t headroom = Headroom(); headroom < more) GiveBackUnused(more - headroom);
   if (Headroom() < more) return CannotGrant(segment.user, granted, more);
   place.granted = granted;
   segment.charged_bytes += more;
@@ -46,8 +44,7 @@ absl::Status Pool::CannotGrant(uint32_t user, uint64_t granted, uint64_t more) c
   std::string others, machine;
   if (of_others > 0) others = absl::StrCat(", other users have ", base::FormatBytes(of_others));
   if (options_.available_bytes)
-    machine = absl::StrCat(", the machine has ", base::FormatBytes(options_.available_bytes()),
-                           " available");
+    machine = absl::StrCat(", the machine has ", base::FormatBytes(MachineHas()), " available");
   return absl::ResourceExhaustedError(absl::StrCat(
       "a made batch of ", base::FormatBytes(granted), " needs ", base::FormatBytes(more),
       " more memory; batches in use leave ", base::FormatBytes(Left()), " of the pool's ",
