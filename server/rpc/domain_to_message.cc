@@ -103,6 +103,7 @@ v1::OpenSessionResponse MessageOf(const session::Grant& grant) {
   message.set_session_id(grant.session);
   message.set_fingerprint(grant.fingerprint);
   message.set_files(grant.files);
+  message.set_digest(grant.digest);
   message.set_delivery(EnumOf(grant.delivery));
   FillLayout(grant, message);
   message.set_samples(grant.samples);

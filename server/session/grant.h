@@ -26,6 +26,7 @@ struct Grant {
   uint64_t session = 0;  // number of the session
   uint64_t fingerprint = 0;
   uint64_t files = 0;                       // the dataset's files and their state; 0: unknown
+  uint64_t digest = 0;                      // the dataset's
   uint64_t samples = 0, epoch_samples = 0;  // in the dataset or range, in an epoch
   uint32_t classes = 0;
   bool labeled = true;

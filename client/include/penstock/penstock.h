@@ -53,6 +53,9 @@ struct DatasetInfo {
   bool labeled = true;         // if false, labels have no meaning
   uint64_t first_sample = 0;   // not 0 if the name means a part, whose samples keep their numbers
   uint64_t epoch_samples = 0;  // as `samples`; for a mixture, the configured number
+  // Hash of the names, sizes and labels of photographs and shards, or of the bytes of arrays and
+  // tokens. Session::dataset_digest() differs from it if the dataset has changed in between.
+  uint64_t digest = 0;
 };
 
 // Samples of a dataset that could not be used, and that others replaced.

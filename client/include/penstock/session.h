@@ -98,6 +98,7 @@ class PENSTOCK_EXPORT Session {
   State state() const;
   uint64_t samples() const;  // of the dataset, or of its range
   uint32_t classes() const;
+  uint64_t dataset_digest() const;  // DatasetInfo::digest of what the session reads
   // Batches of this rank in the current epoch; in the epoch in which the session began or was
   // resumed, those from that point on.
   uint64_t batches_in_epoch() const;

@@ -10,12 +10,12 @@ from ._gpu_decoding.asked import Decoding, check_ranks
 from ._gpu_decoding.choosing import choose
 from ._gpu_decoding.share import GpuShare
 from ._patience import Opening, while_gone
-from ._place import Place, batches, begin_taking, change, state_of, with_other_pixels
+from ._place import Place, batches, begin_taking, change, pass_over, state_of, with_other_pixels
 from ._sampling import BatchSampler, Sampler
 from ._substitutes import Substitutes
 from ._turn import EpochIterator, Turn, in_turn
 from .dataset import Dataset
-from .errors import DeadlineExceeded, InvalidArgument, PermissionDenied, Unavailable
+from .errors import DataLoss, DeadlineExceeded, InvalidArgument, PermissionDenied, Unavailable
 from .ranks import Rank
 
 _NOT_PICKLED = ("_client", "_dataset", "_take", "_keying", "_effects", "_live", "_place", "_order", "_turn", "_served")
@@ -182,7 +182,7 @@ class LoaderBase:
     @in_turn
     def load_state_dict(self, state_dict):
         """Continues from this state; a live iterator does so at its next batch."""
-        state = state_of(state_dict)
+        state = state_of(state_dict, self._settings.seed)
         share = self._gpu_share.of_state(state_dict)
         self._end_session()
         self._move(goal=state, taking=None, gpu_share=GpuShare.of(self._settings.decoding, share))
@@ -287,6 +287,10 @@ class LoaderBase:
             return self._take()
         except Unavailable as error:
             return while_gone(self._take, self._settings.reconnect, lambda error: isinstance(error, Unavailable), error)
+        except DataLoss:
+            if self._settings.fail_on_bad_sample:
+                pass_over(self)
+            raise
 
     def _opening(self, attempt):
         """What `attempt` returns; if the daemon has gone away, retries for `reconnect` seconds. A daemon that was never
@@ -314,7 +318,8 @@ class LoaderBase:
         share, goal, at = gpu_share or self._gpu_share, self._goal, self._at
         resumes = bool(at.fingerprint) or gpu_share is not None
         at = at if gpu_share is None else with_other_pixels(at)
-        session = share.opened(lambda value: self._connected().open(self._options(value, at)), resumes)
+        session = _opening.session_of(
+            self, lambda: share.opened(lambda value: self._connected().open(self._options(value, at)), resumes), at.fingerprint)
         share.note_device(session.device)
         self._keying = (self._order is not None or self._stored.kind == "mixture", self._rank_of_order)
         self._effects = _feed.effects_of(self._settings, session, self._keying, len(self._stored.classes))
@@ -324,6 +329,10 @@ class LoaderBase:
         if self._session is not session:  # a signal handler has moved the loader meanwhile
             session.close()
             self._open()
+
+    def _change_to(self, session):
+        """How the dataset that a session reads differs from the one that the program knows, in words; None if it does not."""
+        return self._stored.change_to(session)
 
     def _options(self, gpu_share, at):
         return _feed.options_of(self._settings, at, self._open_device(), self._order, self._rank_of_order, self._stored._targets, gpu_share)

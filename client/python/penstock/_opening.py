@@ -2,7 +2,7 @@
 from dataclasses import replace
 
 from . import _targets
-from .errors import InvalidArgument
+from .errors import FailedPrecondition, InvalidArgument
 
 
 def fitted(settings, dataset):
@@ -10,6 +10,27 @@ def fitted(settings, dataset):
     if dataset.decoded or dataset.row_shape is None:
         return settings
     return replace(settings, plan=settings.plan.of_size(tuple(dataset.row_shape[:2])))
+
+
+def session_of(loader, open_session, resumes):
+    """The session that `open_session` opens, if it reads the dataset that the program knows. `resumes`: it goes on in an epoch."""
+    try:
+        session = open_session()
+    except FailedPrecondition:
+        change = loader._stored.change() if resumes else None
+        if change is None:
+            raise
+        raise _other_dataset(loader, change) from None
+    change = loader._change_to(session)
+    if change is None:
+        return session
+    session.close()
+    raise _other_dataset(loader, change)
+
+
+def _other_dataset(loader, change):
+    return FailedPrecondition(f"{loader._stored.name!r} has changed since this loader looked at it: {change}; make a new loader, which "
+                              "begins an epoch anew")
 
 
 def check(settings, dataset, sampling):
@@ -62,6 +83,9 @@ def _check_images(settings, dataset):
 
 
 def _check_channels(settings, dataset, channels):
+    if channels == 1 and settings.plan.makes_three_channels:
+        raise InvalidArgument(f"Grayscale(num_output_channels=3) gives three channels, but the images of {dataset.name!r} have 1 and keep it; "
+                              "leave it out, and use images.expand(-1, 3, -1, -1)")
     normalize = settings.plan.normalize
     if normalize is not None and len(normalize.mean) not in (1, channels):
         raise InvalidArgument(f"Normalize has {len(normalize.mean)} numbers for mean and std, and the images of "

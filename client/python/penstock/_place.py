@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from . import _penstock as native
 from ._gpu_decoding.share import GpuShare
-from .errors import InvalidArgument
+from .errors import FailedPrecondition, InvalidArgument
 
 _VERSION = 1
 _FIELDS = ("epoch", "consumed", "seed", "fingerprint", "quarantine_version")
@@ -76,8 +76,17 @@ def take_back(loader, marks):
     return True
 
 
-def state_of(state_dict):
-    """The native.State."""
+def pass_over(loader):
+    """The loop goes on behind the batch that has failed, as torch's does."""
+    at, rows = loader._at, loader._settings.batch_size * loader._settings.rank.world_size
+    is_next = loader._batches_left() == 0  # the epoch before was whole
+    loader._end_session()
+    loader._move(goal=moved(at, at.epoch + is_next, rows + (0 if is_next else at.consumed)))
+    loader._begun = True
+
+
+def state_of(state_dict, seed):
+    """The native.State. `seed`: the loader's."""
     if state_dict.get("version") != _VERSION:
         raise InvalidArgument(f"the state has version {state_dict.get('version')!r}, this Penstock reads "
                               f"{_VERSION}; give what state_dict() returned")
@@ -91,6 +100,9 @@ def state_of(state_dict):
         except TypeError:
             raise InvalidArgument(f"the state's {field} is {state_dict[field]!r}, not a number as "
                                   "state_dict() returns it") from None
+    if state.seed != seed:
+        raise FailedPrecondition(f"the state belongs to another feed: its seed is {state.seed}, the loader's {seed}; give the loader "
+                                 f"seed={state.seed}")
     return state
 
 

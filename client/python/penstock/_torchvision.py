@@ -8,6 +8,7 @@ import sys
 
 from . import transforms
 from .transforms import _checks as check
+from .transforms.color import GrayInThree
 from ._torchvision_steps import ERASING, GROUPS, IMAGE_STEPS, check_tensor
 from .errors import InvalidArgument
 
@@ -144,7 +145,7 @@ class Reading:
         if self.dtype is not None:
             raise InvalidArgument("Grayscale comes after the step that makes a tensor of the image, where torchvision "
                                   "computes it differently from Pillow; put it first")
-        self.steps.append(transforms.Grayscale() if transform.num_output_channels == 1 else transforms.RandomGrayscale(1.0))
+        self.steps.append(transforms.Grayscale() if transform.num_output_channels == 1 else GrayInThree())
 
     def normalize(self, transform):
         if self.dtype is None or self.dtype == "uint8":

@@ -5,7 +5,7 @@ import threading
 import weakref
 
 from ._place import end_taking, take_back
-from .errors import Error, FailedPrecondition
+from .errors import DataLoss, Error, FailedPrecondition
 
 
 class Turn:
@@ -72,9 +72,9 @@ class EpochIterator:
                 end_taking(loader, marks)  # from here to the loop CPython 3.11 and later look for no signal
             return batch
         except BaseException as error:
-            # After the epoch's end, or a batch that its collate_fn refuses, the loop goes on with what comes next. After all
+            # After the epoch's end, or a batch that failed or that its collate_fn refuses, the loop goes on behind it. After all
             # else, such as KeyboardInterrupt, it gets this batch again.
-            is_past = isinstance(error, Exception if is_given else StopIteration)
+            is_past = isinstance(error, Exception if is_given else (StopIteration, DataLoss))
             if marks:
                 if not is_past and take_back(loader, marks):
                     self._done = False

@@ -2,6 +2,10 @@
 _AT_ONCE = 65536  # samples in one request
 
 
+def _some(names):
+    return ", ".join(names[:5]) + (f", … ({len(names)})" if len(names) > 5 else "")
+
+
 class Dataset:
     """A dataset: its name, kind ("folder", "tar", "idx", "tokens", ...), number of samples (`len`), classes, and the path of
     each sample.
@@ -21,7 +25,8 @@ class Dataset:
         self._sample = sample
         self._described = None
         (self.name, samples, self.classes, self.kind, row, fields, self.decoded, self.labeled, first,
-         self.epoch_samples, targets) = client.describe(dataset)
+         self.epoch_samples, targets, self._digest) = client.describe(dataset)
+        self._whole = samples  # of all of it, also if only a part is wanted
         self._first, self._samples = within or (first, samples)
         if within is not None:
             self.epoch_samples = self._samples
@@ -68,6 +73,32 @@ class Dataset:
         """Lets go of the daemon, so that a private one may end."""
         if self._connect is not None:
             self._client = None
+
+    def change(self):
+        """What has changed since it was described, in words; None if nothing has."""
+        now = self._anew()
+        counts = self._difference(now)
+        return counts if counts is not None or now._digest == self._digest else "files have other names or sizes"
+
+    def change_to(self, session):
+        """How what a session reads differs from what was described, in words; None if it has as many samples of the same
+        classes. Single files may have changed."""
+        if self._digest == session.dataset_digest:
+            return None
+        difference = self._difference(self._anew())
+        if difference is None:
+            self._digest, self._described = session.dataset_digest, None
+        return difference
+
+    def _anew(self):
+        return Dataset(self._connected(), self._asked)
+
+    def _difference(self, now):
+        if now._whole != self._whole:
+            return f"it had {self._whole} samples, and has {now._whole}"
+        if now.classes != self.classes:
+            return f"it had the classes {_some(self.classes)}, and has {_some(now.classes)}"
+        return None
 
     def content_digest(self):
         """SHA-256 of all content, with relative paths, labels and sizes, in hexadecimal. Compare it to check that two

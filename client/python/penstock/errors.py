@@ -38,8 +38,8 @@ class Unavailable(Error, ConnectionError):
     """The daemon is gone."""
 
 
-class DataLoss(Error):
-    """The feed failed: too many bad samples, or the source failed."""
+class DataLoss(Error, OSError):
+    """A sample cannot be used, too many cannot, or the source failed."""
 
 
 class Internal(Error):

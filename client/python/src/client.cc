@@ -60,7 +60,7 @@ nb::tuple Describe(Client& client, const std::string& dataset) {
   return nb::make_tuple(value.name, value.samples, value.classes, value.kind,
                         nb::make_tuple(row.height, row.width, row.channels),
                         ToTensorList(value.fields), value.decoded, value.labeled,
-                        value.first_sample, value.epoch_samples, std::move(targets));
+                        value.first_sample, value.epoch_samples, std::move(targets), value.digest);
 }
 
 std::string ContentDigest(Client& client, const std::string& dataset) {
@@ -123,7 +123,7 @@ void BindClient(nb::module_& module) {
       .def("describe", &Describe, nb::arg("dataset"),
            "(name, samples, classes, kind, (height, width, channels) of images that need no "
            "decoding or zeros, [(name, type, shape, whether its length varies)], decoded, labeled, "
-           "first sample, samples in an epoch, [Target of each field])")
+           "first sample, samples in an epoch, [Target of each field], digest)")
       .def("content_digest", &ContentDigest, nb::arg("dataset"),
            "SHA-256 of all content, in hexadecimal; the daemon reads every byte for it")
       .def("bad", &Bad, nb::arg("dataset"),

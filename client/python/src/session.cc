@@ -355,6 +355,7 @@ void BindSession(nb::module_& module) {
            "A tensor of a batch as a read-only NumPy view, and its lengths or None.")
       .def_prop_ro("state", &Ask<&Session::state>)
       .def_prop_ro("samples", &Ask<&Session::samples>)
+      .def_prop_ro("dataset_digest", &Ask<&Session::dataset_digest>)
       .def_prop_ro("shape", [](HeldSession& held) { return ToTuple(Ask<&Session::shape>(held)); })
       .def_prop_ro("device", &Ask<&Session::device>)
       .def_prop_ro("delivery", &Ask<&Session::delivery>)

@@ -209,7 +209,8 @@ Result<DatasetInfo> Client::Describe(const std::string& dataset) {
                      response->decoded(),
                      response->labeled(),
                      response->first_sample(),
-                     response->epoch_samples()};
+                     response->epoch_samples(),
+                     response->digest()};
 }
 
 Result<std::string> Client::ContentDigest(const std::string& dataset) {

@@ -102,6 +102,7 @@ Grant ToGrant(const v1::OpenSessionRequest& request, const Ask& ask, uint32_t de
   grant.fingerprint = response.fingerprint();
   grant.dataset = request.feed().dataset();
   grant.files = response.files();
+  grant.digest = response.digest();
   grant.quarantine_version = response.quarantine_version();
   grant.batch_size = request.batch_size();
   grant.row_bytes = response.row_bytes();

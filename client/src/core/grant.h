@@ -40,6 +40,7 @@ struct Grant {
   uint64_t session_id = 0, fingerprint = 0, quarantine_version = 0;
   std::string dataset = {};  // as requested
   uint64_t files = 0;        // identifies its files and their state; 0: unknown
+  uint64_t digest = 0;       // DatasetInfo::digest
   uint32_t batch_size = 0;   // rows in a slot
   uint64_t row_bytes = 0;    // of stored images; 0 for synthetic rows
   uint32_t height = 0, width = 0, channels = 0;

@@ -78,6 +78,8 @@ uint64_t Session::samples() const { return core_ == nullptr ? 0 : core_->grant()
 
 uint32_t Session::classes() const { return core_ == nullptr ? 0 : core_->grant().classes; }
 
+uint64_t Session::dataset_digest() const { return core_ == nullptr ? 0 : core_->grant().digest; }
+
 uint64_t Session::batches_in_epoch() const {
   return core_ == nullptr ? 0 : core_->batches_in_epoch();
 }

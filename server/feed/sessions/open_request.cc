@@ -57,6 +57,7 @@ session::Grant MakeGrant(const Opening& opening, uint64_t session) {
   session::Grant grant = {.session = session,
                           .fingerprint = opening.fingerprint,
                           .files = request.dataset->files,
+                          .digest = dataset.digest(),
                           .samples = request.feed.range->count,
                           .epoch_samples = request.share.samples,
                           .classes = static_cast<uint32_t>(dataset.classes().size()),

@@ -18,6 +18,7 @@ v1::OpenSessionResponse Answer() {
   response.set_fingerprint(0xFEED);
   response.set_samples(100);
   response.set_epoch_samples(60);
+  response.set_digest(61);
   response.set_classes(10);
   response.set_window(4);
   response.set_labeled(true);
@@ -42,6 +43,7 @@ TEST(ResponseTest, AGrantIsWhatTheDaemonSaysOfWhatWasAsked) {
   EXPECT_EQ(grant.batch_size, 32u);
   EXPECT_EQ(grant.samples, 100u);
   EXPECT_EQ(grant.epoch_samples, 60u);
+  EXPECT_EQ(grant.digest, 61u);
   EXPECT_EQ(grant.delivery, Delivery::kHost);
   EXPECT_EQ(grant.handle, HandleKind::kAuto);
   EXPECT_FALSE(grant.synthetic.has_value());

@@ -87,6 +87,7 @@ TEST(OpenRequestTest, AGrantSaysWhatTheSessionGets) {
 
   EXPECT_EQ(grant.session, 42u);
   EXPECT_EQ(grant.files, 5u);
+  EXPECT_EQ(grant.digest, 1100u);
   EXPECT_EQ(grant.samples, 100u);
   EXPECT_EQ(grant.epoch_samples, 100u);
   EXPECT_EQ(grant.classes, 2u);

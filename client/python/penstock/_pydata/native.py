@@ -6,18 +6,24 @@ not; "require" raises the reason why not.
 """
 import inspect
 import os
+import weakref
 
 from .. import _settings, _torchvision, transforms
 from .._say import say_once
-from ..errors import Error, InvalidArgument
+from ..errors import Error, FailedPrecondition, InvalidArgument
 from .._torch_attributes import explain
 from ..torch import DataLoader
 from . import joint, planned, plans
 from .arguments import PREFETCH
+from .snapshot import Snapshot
 
 # Arguments that only Python workers can heed.
 _ONLY_PYTHON = ("batch_sampler", "collate_fn", "worker_init_fn", "multiprocessing_context", "transform", "views", "targets", "key",
                 "max_batch_bytes")
+
+
+# Of datasets whose samples are the daemon's: the digest of those.
+_DIGESTS: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def is_chosen(dataset, arguments, keywords):
@@ -100,6 +106,8 @@ def images_of(dataset):
 def _mnist(dataset, given, plan):
     if plan.gray:
         return "its transform makes gray images of gray ones"
+    if plan.makes_three_channels:
+        return "its transform makes three channels of one"
     with open(images_of(dataset), "rb") as file:
         same = file.read()[16:] == dataset.data.numpy().tobytes()
     if not same:
@@ -131,7 +139,9 @@ def _path_of(dataset):
 
 def _described(path, dataset, given):
     """The dataset as the daemon sees it."""
-    return DataLoader(path, transform=dataset.transform, address=given.get("address", "")).dataset
+    found = DataLoader(path, transform=dataset.transform, address=given.get("address", "")).dataset
+    _DIGESTS[dataset] = found._digest
+    return found
 
 
 def _told(name):
@@ -154,6 +164,26 @@ class NativeLoader(DataLoader):
         super().__init__(_path_of(dataset), transform=dataset.transform, fail_on_bad_sample=on_error == "raise",
                          prefetch_factor=min(_settings.MAX_WINDOW, max(2, num_workers * prefetch)), **given)
         self._given_dataset, self._told = dataset, told
+        self._snapshot, self._checked_digest = Snapshot(dataset), _DIGESTS.get(dataset)
+
+    def __iter__(self):
+        changed = self._snapshot.difference(self._given_dataset)
+        if changed is not None:
+            raise FailedPrecondition(f"{changed!r} of the {type(self._given_dataset).__name__} was changed after this loader was made, and "
+                                     "Penstock reads and transforms the files itself; make a new loader, or give native='never', and "
+                                     "workers in Python see the dataset as it is then")
+        return super().__iter__()
+
+    def _change_to(self, session):
+        """The samples are those of the program's object, whatever has happened to their files in the meantime."""
+        if session.dataset_digest != self._checked_digest:
+            dataset = self._given_dataset
+            given = {"address": self._settings.address}
+            reason = _checks()[_kind_of(dataset)](dataset, given, transforms.plan_of(dataset.transform))
+            if reason is not None:
+                return reason
+            self._checked_digest = _DIGESTS[dataset]
+        return None
 
     @property
     def dataset(self):

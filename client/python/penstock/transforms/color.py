@@ -41,6 +41,14 @@ class RandomGrayscale:
 
 
 @dataclass(frozen=True)
+class GrayInThree(RandomGrayscale):
+    """torchvision's Grayscale(num_output_channels=3): always three channels, also of an image that has one, which Penstock
+    does not do."""
+
+    p: float = 1.0
+
+
+@dataclass(frozen=True)
 class GaussianBlur:
     """Blurs with a kernel of `kernel_size` pixels, odd, or (width, height); `sigma`: a number or (minimum, maximum)."""
 

@@ -4,7 +4,7 @@ from typing import Any, Optional, Tuple, Union
 
 from . import _checks as check
 from ..errors import InvalidArgument
-from .color import (ColorJitter, GaussianBlur, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize, RandomGrayscale,
+from .color import (ColorJitter, GaussianBlur, GrayInThree, RandomAdjustSharpness, RandomAutocontrast, RandomEqualize, RandomGrayscale,
                     RandomInvert, RandomPosterize, RandomSolarize)
 from .finish import RandomErasing
 from .geometry import HorizontalFlip, Pad, RandomAffine, RandomCrop, RandomPerspective, RandomRotation, VerticalFlip
@@ -46,6 +46,11 @@ class Plan:
     @property
     def has_geometry(self):
         return self.random_crop is not None or self.center_crop is not None or self.whole is not None
+
+    @property
+    def makes_three_channels(self):
+        """Whether torchvision's steps would give three channels to an image of one."""
+        return _has(GrayInThree, self.recipe)
 
     @property
     def changes_images(self):
@@ -194,7 +199,14 @@ def _size_of(steps):
     return size
 
 
+def _has(kind, steps):
+    return any(isinstance(step, kind) or _has(kind, getattr(step, "transforms", ())) for step in steps)
+
+
 def _check(plan):
+    if plan.gray and plan.makes_three_channels:
+        raise InvalidArgument("Grayscale with three channels comes after Grayscale with one, and the rows keep one channel; leave the first "
+                              "one out")
     if plan.gray and plan.normalize is not None and len(plan.normalize.mean) != 1:
         raise InvalidArgument("Normalize has 3 numbers for mean and std, but gray rows have one channel; give 1 of each")
     if plan.erasing is not None:
