@@ -70,6 +70,13 @@ std::string Shown(const YAML::Node& node) {
   return absl::StrCat("'", Escaped(node.Scalar()), "'");
 }
 
+// Whether a list may have nothing behind its key, as when all its entries are comments. Only where
+// that allows nothing: without `groups` everyone may open a dataset, without `roots` any folder may
+// be read. So a list that lost its entries must not look like one that was never given.
+bool NothingMeansNone(const FieldDescriptor& field) {
+  return field.full_name() == "penstock.config.v1.Config.datasets";
+}
+
 class Reader {
  public:
   explicit Reader(ConfigLines& lines) : lines_(lines) {}
@@ -124,7 +131,9 @@ class Reader {
 
   absl::Status ReadList(const YAML::Node& node, const std::string& at, const FieldDescriptor& field,
                         Message& message) {
-    if (node.IsNull()) return absl::OkStatus();
+    if (node.IsNull() && NothingMeansNone(field)) return absl::OkStatus();
+    if (node.IsNull())
+      return lines_.Refuse(at, "got nothing, wanted a list; give it entries or remove the key");
     if (!node.IsSequence()) return Refuse(node, at, "wanted a list: one line '- …' for each entry");
     message.GetReflection()->ClearField(&message, &field);
     for (size_t i = 0; i < node.size(); ++i) {

@@ -157,6 +157,20 @@ TEST(ConfigYamlTest, SectionsAndListsMustBeWhatTheyAre) {
               StartsWith("p.yaml:4: source.roots[1]: got a list, wanted one line of text"));
 }
 
+// Without `groups` everyone may open a dataset, so a list whose entries are all comments is an
+// error.
+TEST(ConfigYamlTest, AListWithNothingBehindItsKeyIsRefused) {
+  EXPECT_THAT(Refusal("datasets:\n  - name: a\n    folder: /a\n    groups:\n    # - vision\n"),
+              StartsWith("p.yaml:4: datasets[0].groups: got nothing, wanted a list"));
+  EXPECT_THAT(Refusal("source: {roots: ~}"), HasSubstr("source.roots: got nothing, wanted a list"));
+  EXPECT_THAT(Refusal("server: {admins: }"),
+              HasSubstr("server.admins: got nothing, wanted a list"));
+  EXPECT_THAT(Refusal("stores: {places: }"),
+              HasSubstr("stores.places: got nothing, wanted a list"));
+  EXPECT_THAT(Refusal("datasets:\n  - {name: a, tar: {shards: null}}\n"),
+              HasSubstr("datasets[0].tar.shards: got nothing, wanted a list"));
+}
+
 TEST(ConfigYamlTest, ALongValueIsShownCutOff) {
   EXPECT_LT(Refusal("log: {level: " + std::string(5000, 'x') + "}").size(), 200u);
 }
@@ -179,7 +193,7 @@ TEST(ConfigYamlTest, NoTwoFieldsOfASectionHaveOneKey) {
 
 TEST(ConfigYamlTest, NothingAndOnlyCommentsAndEmptySectionsAreTheDefaults) {
   for (const char* text : {"", "\n\n", "# nothing\n", "---\n", "{}", "~", "pool:\n  # max: 1GiB\n",
-                           "datasets:\nlog:\nsource: {roots: }\n"}) {
+                           "datasets:\nlog:\nsource: {}\n"}) {
     const auto config = ParseConfig(text, "p.yaml");
     ASSERT_TRUE(config.ok()) << text << ": " << config.status();
     EXPECT_EQ(config->SerializeAsString(), DefaultConfig().SerializeAsString()) << text;
