@@ -23,6 +23,7 @@ struct SocketFacts {
   std::string caller_name;
   bool caller_is_member = false;  // of the socket's group
   bool caller_is_owner = false;
+  bool for_operators = false;  // the daemon checks there who connects
 };
 
 // A daemon that answers.

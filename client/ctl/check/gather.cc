@@ -17,6 +17,7 @@
 #include "common/dataset/dataset_place.h"
 #include "common/posix/process.h"
 #include "common/posix/socket.h"
+#include "common/shm/operators_socket.h"
 
 namespace penstock::ctl {
 namespace {
@@ -76,7 +77,8 @@ std::optional<SocketFacts> LookAtSocket(const std::string& socket) {
                      .caller = we,
                      .caller_name = NameOfUser(we.user),
                      .caller_is_member = member,
-                     .caller_is_owner = we.user == status.st_uid};
+                     .caller_is_owner = we.user == status.st_uid,
+                     .for_operators = path == socket && shm::IsForOperators(path)};
 }
 
 // The process that listens there, as the kernel reports it.

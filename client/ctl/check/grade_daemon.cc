@@ -42,6 +42,8 @@ Finding GradeSocket(const SocketFacts& socket, const absl::Status& connected) {
   }
   if (!connected.ok())
     return {Grade::kOk, "socket", absl::StrCat(found, "; nobody listens there"), ""};
+  if (socket.for_operators)
+    return {Grade::kOk, "socket", found + "; for operators: the daemon checks who connects", ""};
   const char* const why = socket.caller.user == 0   ? ""
                           : socket.caller_is_owner  ? ", who owns it"
                           : socket.caller_is_member ? ", a member of that group"

@@ -239,6 +239,17 @@ TEST(GradeTest, ASocketForEverybodyIsAWarning) {
   EXPECT_EQ(Spoiled("socket", [](Facts& f) { f.socket->mode = 0666; }).grade, Grade::kWarning);
 }
 
+TEST(GradeTest, AnOperatorsSocketMayBeOpenToAllBecauseTheDaemonChecksWhoConnects) {
+  const Finding open = Spoiled("socket", [](Facts& f) {
+    f.socket->mode = 0666;
+    f.socket->for_operators = true;
+  });
+
+  EXPECT_EQ(open.grade, Grade::kOk);
+  EXPECT_THAT(open.found, HasSubstr("for operators"));
+  EXPECT_EQ(open.remedy, "");
+}
+
 TEST(GradeTest, OtherNamespacesAreSaidAndOnlyUsersOfTheirOwnAreAWarning) {
   const Finding others = Spoiled("namespaces", [](Facts& f) {
     f.daemon->process->namespaces["pid"] = "x";
