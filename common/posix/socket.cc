@@ -18,7 +18,6 @@
 namespace penstock::posix {
 namespace {
 
-constexpr int kBacklog = 128;
 constexpr timeval kConnectTimeout{.tv_sec = 5, .tv_usec = 0};
 
 int TypeOf(SocketKind kind) { return kind == SocketKind::kStream ? SOCK_STREAM : SOCK_SEQPACKET; }
@@ -118,7 +117,7 @@ absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind) {
   const int error = errno;
   ::umask(before);
   if (bound != 0) return base::ErrnoStatus(error, absl::StrCat("binding the socket ", path));
-  if (::listen(listener.get(), kBacklog) != 0) {
+  if (::listen(listener.get(), kLongestQueue) != 0) {
     return base::ErrnoStatus(errno, absl::StrCat("listening at ", path));
   }
   return listener;

@@ -15,6 +15,11 @@
 
 namespace penstock::posix {
 
+// How many connections may wait to be accepted; the kernel allows net.core.somaxconn at most. Long,
+// because a full queue refuses everyone: a non-blocking connect to a Unix socket fails at once, and
+// one process that connects in a loop fills a short queue.
+inline constexpr int kLongestQueue = 4096;
+
 enum class SocketKind { kStream, kSeqPacket };
 
 // Binds and listens at `path` under umask 0117 (mode 0660) after unlinking a stale socket there.

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/src/core/fork.h"
 #include "common/base/check.h"
@@ -20,6 +22,10 @@ namespace {
 
 constexpr int kMaxAnswerBytes = 64 << 20;  // a dataset may have many classes
 constexpr int64_t kUnused = -1;
+
+// How long a call tries again while the queue of the daemon's socket is full, and how often.
+constexpr base::Duration kQueueFullFor = std::chrono::seconds(2);
+constexpr std::chrono::milliseconds kTryAgainAfter(50);
 
 // Fork generation of the process that first used gRPC here. Global, because gRPC's state is.
 std::atomic<int64_t> user_of_grpc{kUnused};
@@ -37,8 +43,23 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kTryAgainAfter.count());
   return grpc::CreateCustomChannel(absl::StrCat("unix:", address),
                                    grpc::InsecureChannelCredentials(), arguments);
+}
+
+// Whether the daemon had no room for our connection, so that the call never reached it. With a full
+// queue, connect(2) fails with EAGAIN, which gRPC takes for a connection that is being made; its
+// first read then fails.
+bool QueueWasFull(const absl::Status& status) {
+  return absl::IsUnavailable(status) &&
+         absl::StrContains(status.message(), "recvmsg:Invalid argument");
+}
+
+absl::Status QueueIsFull(const std::string& address) {
+  return absl::UnavailableError(absl::StrCat(
+      address, ": the daemon accepts no connections, because its queue is full; another process ",
+      "may be connecting without end"));
 }
 
 absl::Status ToAbsl(const grpc::Status& status, const std::string& address,
@@ -122,11 +143,28 @@ struct Rpc::Impl {
     return Call<Response>(stub, method, request, timeout, interrupted);
   }
 
-  // The call is cancelled once `stop` returns true; empty: never.
+  // The call is cancelled once `stop` returns true; empty: never. Waits for room in the daemon's
+  // queue of connections.
   template <typename Response, typename Async, typename Request>
   absl::StatusOr<Response> Call(std::type_identity_t<Async>* stub,
                                 Method<Async, Request, Response> method, const Request& request,
                                 base::Duration timeout, const std::function<bool()>& stop) {
+    const base::TimePoint first_try = base::Now();
+    const base::Duration patience = std::min(timeout, kQueueFullFor);
+    for (base::Duration passed(0);; passed = base::Now() - first_try) {
+      absl::StatusOr<Response> answer =
+          CallOnce<Response>(stub, method, request, timeout - passed, stop);
+      if (!QueueWasFull(answer.status())) return answer;
+      if (stop && stop()) return absl::CancelledError("the call was interrupted, as asked");
+      if (base::Now() - first_try + 2 * kTryAgainAfter > patience) return QueueIsFull(address);
+      std::this_thread::sleep_for(kTryAgainAfter);
+    }
+  }
+
+  template <typename Response, typename Async, typename Request>
+  absl::StatusOr<Response> CallOnce(std::type_identity_t<Async>* stub,
+                                    Method<Async, Request, Response> method, const Request& request,
+                                    base::Duration timeout, const std::function<bool()>& stop) {
     grpc::ClientContext context;
     Prepare(context, timeout);
     Response response;

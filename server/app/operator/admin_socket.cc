@@ -8,12 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/posix/group.h"
+#include "common/posix/socket.h"
 #include "common/posix/tcp_listener.h"
 
 namespace penstock::app {
 namespace {
-
-constexpr int kOperatorsBacklog = 128;
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -68,7 +67,7 @@ absl::StatusOr<posix::Fd> ListenForOperators(const config::v1::Server& server) {
   if (server.admin_address().empty()) return posix::Fd();
   PENSTOCK_ASSIGN_OR_RETURN(const posix::TcpAddress at,
                             posix::ParseTcpAddress(server.admin_address()));
-  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, kOperatorsBacklog);
+  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, posix::kLongestQueue);
   if (!listener.ok()) return base::Annotate(listener.status(), "server.admin_address");
   return listener;
 }

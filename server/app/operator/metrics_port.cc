@@ -2,20 +2,15 @@
 
 #include <utility>
 
+#include "common/posix/socket.h"
 #include "common/posix/tcp_listener.h"
 #include "server/app/operator/page_routes.h"
 
 namespace penstock::app {
-namespace {
-
-// Pending scrapes; beyond this, the kernel makes clients retry.
-constexpr int kBacklog = 128;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsPort>> MetricsPort::Claim(const std::string& address) {
   PENSTOCK_ASSIGN_OR_RETURN(const posix::TcpAddress at, posix::ParseTcpAddress(address));
-  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, kBacklog);
+  absl::StatusOr<posix::Fd> listener = posix::ListenTcp(at, posix::kLongestQueue);
   if (!listener.ok()) return base::Annotate(listener.status(), "server.metrics_address");
   return std::unique_ptr<MetricsPort>(new MetricsPort(*std::move(listener)));
 }

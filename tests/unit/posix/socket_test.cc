@@ -7,11 +7,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -134,6 +136,27 @@ TEST_F(SocketTest, AcceptDoesNotWait) {
 
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_EQ(*none, nullptr);
+}
+
+// A full queue refuses everyone, so one process must not fill it by connecting a few hundred times.
+TEST_F(SocketTest, HundredsOfConnectionsThatNobodyAcceptsYetFillNoQueue) {
+  constexpr int kMany = 500;
+  int longest = 0;
+  std::ifstream("/proc/sys/net/core/somaxconn") >> longest;
+  if (longest < kMany) GTEST_SKIP() << "net.core.somaxconn is " << longest;
+  const auto listener = Listen(path_, SocketKind::kStream);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+
+  std::vector<Fd> waiting;
+  for (int i = 0; i < kMany; ++i) {
+    waiting.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    ASSERT_EQ(::connect(waiting.back().get(), reinterpret_cast<const sockaddr*>(&address),
+                        sizeof(address)),
+              0)
+        << "connection " << i << ": " << std::strerror(errno);
+  }
 }
 
 TEST_F(SocketTest, ThePeerIsWhoTheKernelSaysItIs) {
