@@ -1,11 +1,15 @@
 #include "client/ctl/admin_client.h"
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/posix/socket.h"
+#include "common/shm/operators_socket.h"
 #include "penstock/v1/admin.grpc.pb.h"
 
 namespace penstock::ctl {
@@ -155,6 +159,7 @@ class GrpcAdminClient final : public AdminClient {
         // Then the daemon has answered, and says that something else is away, such as a store.
         if (channel_->GetState(false) == GRPC_CHANNEL_READY)
           return absl::UnavailableError(status.error_message());
+        if (IsBarred()) return shm::NotAnOperator(address_, ::geteuid());
         return absl::UnavailableError(absl::StrCat("the daemon at ", address_,
                                                    " does not accept calls (",
                                                    status.error_message(), "); ", advice_));
@@ -169,6 +174,12 @@ class GrpcAdminClient final : public AdminClient {
         return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                             status.error_message());
     }
+  }
+
+  // Whether the daemon answers, but not to this user.
+  bool IsBarred() const {
+    return absl::StartsWith(address_, "/") && shm::IsForOperators(address_) &&
+           posix::HangsUpAtOnce(address_).value_or(false);
   }
 
   const std::string address_;

@@ -1,6 +1,7 @@
 #include "common/posix/socket.h"
 
 #include <grp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -135,6 +136,15 @@ absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind) {
   constexpr timeval kNone{};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kNone, sizeof(kNone));
   return socket;
+}
+
+absl::StatusOr<bool> HangsUpAtOnce(const std::string& path) {
+  constexpr int kPatienceMs = 1000;
+  PENSTOCK_ASSIGN_OR_RETURN(const Fd socket, Connect(path, SocketKind::kStream));
+  pollfd poll = {.fd = socket.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&poll, 1, kPatienceMs) == 0) return false;
+  char byte;
+  return ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
 absl::StatusOr<ForeignFd> Accept(const Fd& listener) {

@@ -31,6 +31,10 @@ absl::StatusOr<Fd> Listen(const std::string& path, SocketKind kind);
 // that owns it.
 absl::StatusOr<Fd> Connect(const std::string& path, SocketKind kind);
 
+// Whether the process that listens at this stream socket closes a connection before it says
+// anything. Waits at most 1 s; a busy one does not hang up. **Errors**: as Connect.
+absl::StatusOr<bool> HangsUpAtOnce(const std::string& path);
+
 // The next connection, or null if none is waiting.
 absl::StatusOr<ForeignFd> Accept(const Fd& listener);
 

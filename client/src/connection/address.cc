@@ -1,7 +1,5 @@
 #include "client/src/connection/address.h"
 
-#include <poll.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,13 +108,8 @@ bool TryPrivate(Search& search, const std::string& directory, std::string& found
 
 // The daemon greets a peer that it accepts as an operator, and hangs up on all others.
 bool TakesUsForOperators(const std::string& path) {
-  constexpr int kPatienceMs = 1000;
-  const auto socket = posix::Connect(path, posix::SocketKind::kStream);
-  if (!socket.ok()) return false;
-  pollfd poll = {.fd = socket->get(), .events = POLLIN, .revents = 0};
-  if (::poll(&poll, 1, kPatienceMs) == 0) return true;  // busy: let the call itself find out
-  char byte;
-  return ::recv(socket->get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  const absl::StatusOr<bool> hangs_up = posix::HangsUpAtOnce(path);
+  return hangs_up.ok() && !*hangs_up;
 }
 
 // The operators' socket that belongs to a trainers' socket, unless the daemon is configured

@@ -1,10 +1,14 @@
 #include "server/app/operator/reload_request.h"
 
 #include <grpcpp/grpcpp.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "common/posix/socket.h"
+#include "common/shm/operators_socket.h"
 #include "penstock/v1/admin.grpc.pb.h"
 
 namespace penstock::app {
@@ -24,7 +28,10 @@ absl::StatusOr<std::vector<std::string>> AskToReload(const std::string& admin_so
   const grpc::Status answer = stub->Reload(&context, {}, &response);
   if (answer.ok())
     return std::vector<std::string>(response.changed().begin(), response.changed().end());
-  if (answer.error_code() == grpc::StatusCode::UNAVAILABLE)
+  const bool unavailable = answer.error_code() == grpc::StatusCode::UNAVAILABLE;
+  if (unavailable && posix::HangsUpAtOnce(admin_socket).value_or(false))
+    return shm::NotAnOperator(admin_socket, ::geteuid());
+  if (unavailable)
     return absl::UnavailableError(absl::StrCat(
         "no daemon answers at ", admin_socket,
         " (server.admin_socket), which a reload cannot change: ", answer.error_message()));

@@ -55,6 +55,7 @@ class DaemonProcess {
 
   pid_t pid() const { return pid_; }
   const std::string& directory() const { return directory_.path(); }
+  std::string config_path() const { return directory_.path() + "/config.yaml"; }
   std::string address() const { return directory_.path() + "/run/penstock.sock"; }
   // Whether the daemon has ended by itself. Kill(0) then returns how.
   bool HasEnded() const;

@@ -65,6 +65,23 @@ TEST(OperatorsTest, PenstockctlFindsItsSocketAndOthersAreToldOfIt) {
   EXPECT_THAT(seen.output, AllOf(HasSubstr("flowers"), Not(HasSubstr("secret-set"))));
 }
 
+TEST(OperatorsTest, WhoeverIsNoneIsToldForWhomTheirSocketIs) {
+  SKIP_UNLESS_ROOT();
+  Node node({});
+
+  const Ended status =
+      RunProgram("penstockctl", {"--address", node.admin_address(), "status"}, kOutsider);
+  const Ended reload =
+      RunProgram("penstockd", {"--reload", node.daemon().config_path()}, kOutsider);
+
+  for (const Ended& ended : {status, reload}) {
+    EXPECT_EQ(ended.exit_code, 1);
+    EXPECT_THAT(ended.output, AllOf(HasSubstr("hung up on user " + std::to_string(kOutsiderUser)),
+                                    HasSubstr("server.admins"), HasSubstr(node.admin_address())));
+    EXPECT_THAT(ended.output, Not(HasSubstr("still runs")));
+  }
+}
+
 TEST(OperatorsTest, RefusalsAndActionsAreLoggedWithTheirActorAndCounted) {
   SKIP_UNLESS_ROOT();
   const uint16_t port = FreePort();

@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 #include "common/posix/process.h"
 
@@ -157,6 +158,29 @@ TEST_F(SocketTest, HundredsOfConnectionsThatNobodyAcceptsYetFillNoQueue) {
               0)
         << "connection " << i << ": " << std::strerror(errno);
   }
+}
+
+TEST_F(SocketTest, WhoClosesAConnectionAtOnceHangsUp) {
+  const auto listener = Listen(path_, SocketKind::kStream);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  const auto answer = [&](bool greets) {
+    std::jthread server([&] {
+      for (;;) {
+        auto connection = Accept(*listener);
+        ASSERT_TRUE(connection.ok()) << connection.status();
+        if (*connection == nullptr) continue;
+        if (greets) {
+          EXPECT_EQ(::send((*connection)->get(), "x", 1, MSG_NOSIGNAL), 1);
+        }
+        return;
+      }
+    });
+    return HangsUpAtOnce(path_);
+  };
+
+  EXPECT_FALSE(answer(true).value());
+  EXPECT_TRUE(answer(false).value());
+  EXPECT_TRUE(absl::IsUnavailable(HangsUpAtOnce(folder_ + "/none").status()));
 }
 
 TEST_F(SocketTest, ThePeerIsWhoTheKernelSaysItIs) {
