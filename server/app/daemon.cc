@@ -65,6 +65,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const DaemonOptions& optio
 Daemon::Daemon(const DaemonOptions& options)
     : options_(options),
       reloads_({.config = options.file.config,
+                .file = options.config_path,
                 .read = options.read_again,
                 .check = CheckNamedFiles,
                 .apply = [this](const config::v1::Config& next,
@@ -168,9 +169,8 @@ void Daemon::MakeService() {
   service.cut_off = [this] { return cut_off_.load(); };
   service.forget = [this](uint64_t peer) { deferred_sender_.Forget(peer); };
   if (reloads_.can_reload())
-    service.reload = [this](Reloads::Done done, const session::AskedBy& asked_by) {
-      reloads_.Ask(std::move(done), asked_by);
-    };
+    service.reload = [this](const rpc::MeantFile& file, const session::AskedBy& asked_by,
+                            Reloads::Done done) { reloads_.Ask(std::move(done), asked_by, file); };
   service_ = std::make_unique<Service>(std::move(service), *catalog_, *runner_);
 }
 

@@ -32,6 +32,7 @@ namespace penstock::app {
 
 struct DaemonOptions {
   ConfigFile file;
+  std::string config_path = {};  // where it was read, absolute; empty for a private daemon
   // Reads the configuration again; null for a private daemon, which has no file.
   std::function<absl::StatusOr<ConfigFile>()> read_again = {};
   bool private_daemon = false;  // accepts any path that its user may read

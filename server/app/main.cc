@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -167,10 +168,17 @@ absl::StatusOr<ConfigFile> ConfigFrom(const Arguments& arguments) {
   return file;
 }
 
+std::string AbsolutePath(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, unknown);
+  return unknown ? path : absolute.lexically_normal().string();
+}
+
 absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
   DaemonOptions options;
   options.private_daemon = !arguments.config;
   PENSTOCK_ASSIGN_OR_RETURN(options.file, ConfigFrom(arguments));
+  if (arguments.config) options.config_path = AbsolutePath(*arguments.config);
   if (arguments.config) options.read_again = [arguments] { return ConfigFrom(arguments); };
   return options;
 }
@@ -228,7 +236,7 @@ int AskForReload(const std::string& path) {
       PENSTOCK_LOG(kError, "reload_refused", {"reason", file.status().message()});
     return Report(path, file.status(), kWrongCall);
   }
-  const auto changed = AskToReload(AdminSocketOf(file->config.server()));
+  const auto changed = AskToReload(AdminSocketOf(file->config.server()), AbsolutePath(path));
   if (!changed.ok()) return Report(path, changed.status(), kFailed);
   for (const std::string& change : *changed) std::printf("%s\n", change.c_str());
   return kDone;

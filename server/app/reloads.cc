@@ -1,5 +1,8 @@
 #include "server/app/reloads.h"
 
+#include <sys/stat.h>
+
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "common/telemetry/log.h"
 #include "server/app/config/config_diff.h"
@@ -40,9 +43,21 @@ absl::StatusOr<std::vector<std::string>> Reloads::Reload(const session::AskedBy&
   return changed;
 }
 
-void Reloads::Ask(Done done, const session::AskedBy& asked_by) {
+void Reloads::Ask(Done done, const session::AskedBy& asked_by, const rpc::MeantFile& file) {
   const base::MutexLock lock(mutex_);
-  asked_.push_back({std::move(done), asked_by});
+  asked_.push_back({std::move(done), asked_by, file});
+}
+
+// The caller may see our file under another path, so device and inode decide.
+absl::Status Reloads::CheckIsOurs(const rpc::MeantFile& file) const {
+  struct stat ours {};
+  if (file.path.empty() || file.path == options_.file) return absl::OkStatus();
+  if (::stat(options_.file.c_str(), &ours) == 0 && ours.st_dev == file.device &&
+      ours.st_ino == file.inode)
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("this daemon reads ", options_.file, ", not ", absl::Utf8SafeCEscape(file.path),
+                   "; change the former and reload that, or restart the daemon with the latter"));
 }
 
 std::vector<Reloads::AskedReload> Reloads::TakeAsked() {
@@ -51,7 +66,12 @@ std::vector<Reloads::AskedReload> Reloads::TakeAsked() {
 }
 
 void Reloads::AnswerAll() {
-  const auto asked = TakeAsked();
+  std::vector<AskedReload> asked = TakeAsked();
+  std::erase_if(asked, [this](const AskedReload& each) {
+    const absl::Status ours = CheckIsOurs(each.file);
+    if (!ours.ok()) each.done(Refuse(each.by, ours.message()));
+    return !ours.ok();
+  });
   if (asked.empty()) return;
   const absl::StatusOr<std::vector<std::string>> changed = Reload(asked.front().by);
   v1::ReloadResponse response;

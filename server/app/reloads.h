@@ -23,6 +23,7 @@ class Reloads {
  public:
   struct Options {
     config::v1::Config config = {};  // current at the start
+    std::string file = {};           // the path that `read` reads
     // Reads the configuration again; null for a private daemon, which has no file.
     std::function<absl::StatusOr<ConfigFile>()> read;
     // Checks a valid configuration against this machine.
@@ -42,8 +43,9 @@ class Reloads {
   using Done = rpc::Callback<v1::ReloadResponse>;
   bool can_reload() const { return options_.read != nullptr; }
   // The next AnswerAll answers it. The process that asked is only logged.
-  void Ask(Done done, const session::AskedBy& asked_by);
-  // All requests since the last call get the same answer.
+  void Ask(Done done, const session::AskedBy& asked_by, const rpc::MeantFile& file = {});
+  // All requests since the last call get the same answer, except that those that mean another file
+  // are refused.
   void AnswerAll();
   void RefuseAll(const absl::Status& why);
 
@@ -51,7 +53,9 @@ class Reloads {
   struct AskedReload {
     Done done;
     session::AskedBy by;
+    rpc::MeantFile file;
   };
+  absl::Status CheckIsOurs(const rpc::MeantFile& file) const;
   std::vector<AskedReload> TakeAsked();
 
   const Options options_;

@@ -1,3 +1,6 @@
+#include <climits>
+
+#include "absl/strings/str_cat.h"
 #include "common/base/clock.h"
 #include "penstock/v1/admin.grpc.pb.h"
 #include "server/rpc/access/store_environment_check.h"
@@ -16,6 +19,14 @@ using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
 constexpr std::chrono::milliseconds kDrainLooks(200);
+
+absl::StatusOr<MeantFile> MeantFileFrom(const v1::ReloadRequest& message) {
+  if (message.file().size() >= PATH_MAX)
+    return absl::InvalidArgumentError(absl::StrCat("file: got a path of ", message.file().size(),
+                                                   " bytes, wanted at most ", PATH_MAX - 1));
+  return MeantFile{
+      .path = message.file(), .device = message.file_device(), .inode = message.file_inode()};
+}
 
 class AdminService final : public v1::AdminService::CallbackService {
  public:
@@ -97,7 +108,11 @@ class AdminService final : public v1::AdminService::CallbackService {
 
   ServerUnaryReactor* Reload(CallbackServerContext* context, const v1::ReloadRequest* request,
                              v1::ReloadResponse* response) override {
-    return Ask(*context, *request, response, &Controller::Reload);
+    return Serve(*context, *request, response, [&](const Permit& permit, auto done) {
+      PENSTOCK_ASSIGN_OR_RETURN(const MeantFile file, MeantFileFrom(*request));
+      controller_.Reload(permit, file, std::move(done));
+      return absl::OkStatus();
+    });
   }
 
   grpc::ServerWriteReactor<v1::DrainResponse>* Drain(CallbackServerContext* context,

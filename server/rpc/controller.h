@@ -94,6 +94,12 @@ struct Progress {
   std::optional<v1::PythonProgress> python = {};
 };
 
+// The configuration file that a reload means. An empty path: whichever the daemon reads.
+struct MeantFile {
+  std::string path = {};
+  uint64_t device = 0, inode = 0;
+};
+
 // Selects one page of a quarantine list.
 struct QuarantineQuery {
   std::string dataset = {};  // empty: all datasets
@@ -219,7 +225,8 @@ class Controller {
                            Callback<v1::DrainResponse> done) = 0;
   // The progress of a drain. **Errors**: Cancelled once the daemon no longer drains.
   virtual void GetDraining(const Permit& permit, Callback<v1::DrainResponse> done) = 0;
-  virtual void Reload(const Permit& permit, Callback<v1::ReloadResponse> done) = 0;
+  virtual void Reload(const Permit& permit, const MeantFile& file,
+                      Callback<v1::ReloadResponse> done) = 0;
 };
 
 }  // namespace penstock::rpc

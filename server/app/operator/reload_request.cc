@@ -16,16 +16,27 @@ namespace {
 
 constexpr std::chrono::seconds kReloadWithin(60);
 
+v1::ReloadRequest RequestFor(const std::string& file) {
+  v1::ReloadRequest request;
+  request.set_file(file);
+  struct stat facts {};
+  if (::stat(file.c_str(), &facts) != 0) return request;
+  request.set_file_device(facts.st_dev);
+  request.set_file_inode(facts.st_ino);
+  return request;
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> AskToReload(const std::string& admin_socket) {
+absl::StatusOr<std::vector<std::string>> AskToReload(const std::string& admin_socket,
+                                                     const std::string& file) {
   const auto channel =
       grpc::CreateChannel(absl::StrCat("unix:", admin_socket), grpc::InsecureChannelCredentials());
   const auto stub = v1::AdminService::NewStub(channel);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kReloadWithin);
   v1::ReloadResponse response;
-  const grpc::Status answer = stub->Reload(&context, {}, &response);
+  const grpc::Status answer = stub->Reload(&context, RequestFor(file), &response);
   if (answer.ok())
     return std::vector<std::string>(response.changed().begin(), response.changed().end());
   const bool unavailable = answer.error_code() == grpc::StatusCode::UNAVAILABLE;

@@ -326,11 +326,12 @@ void Service::GetDraining(const rpc::Permit&, rpc::Callback<v1::DrainResponse> d
       });
 }
 
-void Service::Reload(const rpc::Permit& permit, rpc::Callback<v1::ReloadResponse> done) {
+void Service::Reload(const rpc::Permit& permit, const rpc::MeantFile& file,
+                     rpc::Callback<v1::ReloadResponse> done) {
   if (options_.reload == nullptr)
     return done(absl::FailedPreconditionError(
         "a private daemon has no configuration; restart it with other options"));
-  options_.reload(std::move(done), ToAskedBy(permit));
+  options_.reload(file, ToAskedBy(permit), std::move(done));
 }
 
 absl::Status Service::MayEnter(const doorway::Peer& peer) { return makers_.MayEnter(peer); }

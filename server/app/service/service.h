@@ -34,7 +34,9 @@ class Service final : public rpc::Controller, public doorway::Visitor {
     size_t digest_threads = 1;  // reading threads per content digest
     std::function<bool()> delivers_to_gpus = [] { return false; };  // any thread
     // Any thread; answers later, on another one.
-    std::function<void(rpc::Callback<v1::ReloadResponse>, const session::AskedBy&)> reload = {};
+    std::function<void(const rpc::MeantFile&, const session::AskedBy&,
+                       rpc::Callback<v1::ReloadResponse>)>
+        reload = {};
     // Called when draining starts or stops; any thread.
     std::function<void(bool)> draining = [](bool) {};
     // Indexers that their sandbox killed so far; any thread.
@@ -92,7 +94,8 @@ class Service final : public rpc::Controller, public doorway::Visitor {
   void SetDraining(const rpc::Permit& permit, bool draining,
                    rpc::Callback<v1::DrainResponse> done) override;
   void GetDraining(const rpc::Permit& permit, rpc::Callback<v1::DrainResponse> done) override;
-  void Reload(const rpc::Permit& permit, rpc::Callback<v1::ReloadResponse> done) override;
+  void Reload(const rpc::Permit& permit, const rpc::MeantFile& file,
+              rpc::Callback<v1::ReloadResponse> done) override;
 
   absl::Status MayEnter(const doorway::Peer& peer) override;
   bool reads_urls() const override { return options_.private_daemon; }

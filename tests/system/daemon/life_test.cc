@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "common/posix/fd.h"
@@ -195,6 +196,20 @@ TEST(ReloadTest, TheHangUpSignalReloadsToo) {
 
   EXPECT_TRUE(daemon.Eventually(
       [&] { return daemon.Ctl({"reload"}).output.find("nothing changed") != std::string::npos; }));
+}
+
+TEST(ReloadTest, ByAFileThatTheDaemonDoesNotReadIsRefusedWithBothPaths) {
+  DaemonProcess daemon({.workers = 1, .config = Config("")});
+  const std::string ours = daemon.config_path(), other = daemon.directory() + "/other.yaml";
+  std::filesystem::copy_file(ours, other);
+  std::filesystem::create_symlink(ours, daemon.directory() + "/link.yaml");
+
+  const Ended refused = RunProgram("penstockd", {"--reload", other});
+  const Ended linked = RunProgram("penstockd", {"--reload", daemon.directory() + "/link.yaml"});
+
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("reads " + ours + ", not " + other));
+  EXPECT_EQ(linked.exit_code, 0) << linked.output;
 }
 
 TEST(ReloadTest, APrivateDaemonHasNothingToReload) {

@@ -1,6 +1,7 @@
 // The small parts of the daemon: readiness, idle time and reloads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <string>
@@ -73,6 +74,7 @@ class ReloadsTest : public ::testing::Test {
   }
   Reloads Make() {
     return Reloads({.config = Config("a"),
+                    .file = file_,
                     .read = [this]() -> absl::StatusOr<ConfigFile> {
                       if (!next_.ok()) return next_.status();
                       return ConfigFile{.config = *next_};
@@ -81,12 +83,13 @@ class ReloadsTest : public ::testing::Test {
                     .apply = [this](const config::v1::Config&,
                                     DatasetOffer offer) { applied_.push_back(std::move(offer)); }});
   }
-  void Ask(Reloads& reloads) {
+  void Ask(Reloads& reloads, const rpc::MeantFile& file = {}) {
     reloads.Ask(
         [this](const absl::StatusOr<v1::ReloadResponse>& answer) { answers_.push_back(answer); },
-        {});
+        {}, file);
   }
 
+  std::string file_ = {};
   absl::StatusOr<config::v1::Config> next_ = Config("b");
   absl::Status check_;
   std::vector<DatasetOffer> applied_;
@@ -144,6 +147,28 @@ TEST_F(ReloadsTest, ThoseWhoAskAtOnceGetOneAnswer) {
   EXPECT_THAT(applied_, SizeIs(1));
 }
 
+TEST_F(ReloadsTest, WhoeverMeansAnotherFileIsRefusedWithBothPaths) {
+  file_ = "/proc/self/exe";
+  struct stat ours = {};
+  ASSERT_EQ(::stat(file_.c_str(), &ours), 0);
+  Reloads reloads = Make();
+
+  Ask(reloads, {.path = "/etc/other.yaml", .device = ours.st_dev, .inode = ours.st_ino + 1});
+  reloads.AnswerAll();
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_EQ(answers_[0].status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(answers_[0].status().message()),
+              HasSubstr("reads /proc/self/exe, not /etc/other.yaml"));
+  EXPECT_THAT(applied_, IsEmpty());
+
+  Ask(reloads, {.path = "/another/name", .device = ours.st_dev, .inode = ours.st_ino});
+  Ask(reloads, {.path = "/etc/other.yaml"});
+  Ask(reloads);
+  reloads.AnswerAll();
+  EXPECT_THAT(answers_, SizeIs(4));
+  EXPECT_THAT(applied_, SizeIs(1));
+}
+
 TEST_F(ReloadsTest, AtTheEndThoseWhoAskedAreRefused) {
   Reloads reloads = Make();
   Ask(reloads);
@@ -156,7 +181,7 @@ TEST_F(ReloadsTest, AtTheEndThoseWhoAskedAreRefused) {
 }
 
 TEST_F(ReloadsTest, APrivateDaemonHasNothingToReadAgain) {
-  Reloads reloads({.config = {}, .read = nullptr, .check = nullptr, .apply = nullptr});
+  Reloads reloads({.config = {}, .file = {}, .read = nullptr, .check = nullptr, .apply = nullptr});
 
   EXPECT_FALSE(reloads.can_reload());
   EXPECT_EQ(reloads.Reload({}).status().code(), absl::StatusCode::kFailedPrecondition);

@@ -101,7 +101,7 @@ class FakeController final : public Controller {
     if (left_ > 0) --left_;
     done(response);
   }
-  void Reload(const Permit&, Callback<v1::ReloadResponse> done) override {
+  void Reload(const Permit&, const MeantFile&, Callback<v1::ReloadResponse> done) override {
     v1::ReloadResponse response;
     response.add_changed("log.level: info, now debug");
     done(response);
