@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/units.h"
 #include "common/posix/limits.h"
 #include "common/posix/process.h"
@@ -183,6 +185,18 @@ absl::StatusOr<DaemonOptions> OptionsFrom(const Arguments& arguments) {
   return options;
 }
 
+// Parts of the daemon begin threads by std::thread, which throws if the kernel allows no more. The
+// preflight has tried as many, but others may have taken them since.
+absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(const DaemonOptions& options) {
+  try {
+    return Daemon::Start(options);
+  } catch (const std::system_error& error) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a part of the daemon could not start: ", error.what(), "; raise the limit of threads ",
+        "(LimitNPROC=, ulimit -u, TasksMax=, --pids-limit)"));
+  }
+}
+
 int Run(const Arguments& arguments, const char* program) {
   const sigset_t signals = BlockSignals();
   if (arguments.config && FileAsksForJsonLogs(*arguments.config))
@@ -192,7 +206,7 @@ int Run(const Arguments& arguments, const char* program) {
   SetUpProcess();
   absl::StatusOr<DaemonOptions> options = OptionsFrom(arguments);
   if (!options.ok()) return Complain(options.status(), kWrongCall);
-  absl::StatusOr<std::unique_ptr<Daemon>> daemon = Daemon::Start(*options);
+  absl::StatusOr<std::unique_ptr<Daemon>> daemon = StartDaemon(*options);
   if (!daemon.ok()) return Complain(daemon.status(), ExitCodeOf(daemon.status()));
 
   const absl::StatusOr<std::string> reason =

@@ -172,6 +172,15 @@ bool KeepsRows(const config::v1::Config& config) {
   return config.cache().memory_bytes() > 0 || !config.cache().folder().empty();
 }
 
+size_t FillingThreads(const config::v1::Config& config, const posix::Machine& machine) {
+  const uint32_t readers = WorkerCount(config, machine);
+  const uint32_t copiers = RowCopierCount(config, machine);
+  const uint32_t keepers = KeepsRows(config) ? copiers : 0;
+  constexpr uint32_t kWriter = 1;
+  const bool has_folder = !config.cache().folder().empty();
+  return readers + copiers + keepers + (has_folder ? feed::Engine::kFolderKeepers + kWriter : 0);
+}
+
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine) {
   feed::Engine::Options engine;

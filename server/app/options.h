@@ -33,6 +33,10 @@ kept::KeptRowStore::Options KeptRowsOptions(const config::v1::Config& config);
 kept::KeptRowStore::Options KeptImagesOptions(const config::v1::Config& config);
 bool KeepsRows(const config::v1::Config& config);
 
+// How many threads fill batches: they read for workers, copy rows, and keep them (server/README.md
+// lists all threads). They begin at the start.
+size_t FillingThreads(const config::v1::Config& config, const posix::Machine& machine);
+
 feed::Engine::Options EngineOptions(const config::v1::Config& config,
                                     const posix::Machine& machine);
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -98,12 +100,18 @@ class GrpcServer final : public Server {
 // thread starts gRPC.
 absl::Status GrpcServer::Begin(Listeners listeners) {
   absl::Status status;
+  std::exception_ptr thrown;
   std::thread starter([&] {
     if (const absl::Status gave_way = posix::GiveWay(posix::Priority::kLow); !gave_way.ok())
       PENSTOCK_LOG(kWarning, "rpc_priority", {"why", gave_way.message()});
-    status = BeginHere(std::move(listeners));
+    try {
+      status = BeginHere(std::move(listeners));
+    } catch (const std::system_error&) {  // by std::thread; our caller knows what to say
+      thrown = std::current_exception();
+    }
   });
   starter.join();
+  if (thrown) std::rethrow_exception(thrown);
   return status;
 }
 

@@ -42,12 +42,13 @@ absl::Status CheckWorkerProgram(const std::string& program) {
       "workers.program");
 }
 
-// A daemon's own threads, those of gRPC on each core, and its workers; less those that end with the
-// daemon that is to be replaced.
+// A daemon's own threads, those of gRPC on each core, those that fill batches, and its workers;
+// less those that end with the daemon that is to be replaced.
 Starts ToStarts(const config::v1::Config& config, const ReplacedDaemon& replaced) {
   const posix::Machine machine = posix::ReadMachine();
   constexpr size_t kOwn = 24, kOnEachCore = 2;
-  const size_t threads = kOwn + static_cast<size_t>(kOnEachCore * machine.Cores());
+  const size_t threads =
+      kOwn + static_cast<size_t>(kOnEachCore * machine.Cores()) + FillingThreads(config, machine);
   return {.threads = threads - std::min(threads, replaced.threads),
           .processes = replaced.pid == 0 ? WorkerCount(config, machine) : 0};
 }

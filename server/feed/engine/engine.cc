@@ -19,9 +19,6 @@ std::vector<SlotId> SlotsOf(const pool::Segment& segment) {
   return slots;
 }
 
-// Threads that wait for the storage of kept rows.
-constexpr uint32_t kFolderKeepers = 8;
-
 bool HasFolder(const Engine::Options& options) {
   return options.kept_rows != nullptr && options.kept_rows->max_bytes(kept::Medium::kFolder) > 0;
 }

@@ -46,6 +46,9 @@ namespace penstock::feed {
 
 class Engine {
  public:
+  // Threads that wait for the storage of kept rows, if they are kept in a folder.
+  static constexpr uint32_t kFolderKeepers = 8;
+
   struct Options {
     pool::Pool::Options pool;
     workers::SupervisorOptions workers;

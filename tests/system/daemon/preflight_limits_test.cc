@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "common/posix/machine.h"
 #include "tests/support/programs/daemon_process.h"
 
 namespace penstock::testing {
@@ -69,6 +72,17 @@ TEST_F(PreflightLimitsTest, TooSmallOnesAreNamed) {
 TEST_F(PreflightLimitsTest, TooFewThreadsAreNamed) {
   if (nobody_.IsOurs()) GTEST_SKIP() << "needs root, whose threads are not limited";
   ExpectRefused("--nproc=5", "LimitNPROC=");
+}
+
+// The limit is what a daemon without a cache needs.
+TEST_F(PreflightLimitsTest, TooFewThreadsForTheCachesFolderAreNamed) {
+  if (nobody_.IsOurs()) GTEST_SKIP() << "needs root, whose threads are not limited";
+  const uint32_t cores = posix::ReadMachine().Cores();
+  const uint32_t enough = 30 + 2 * cores + std::min(cores / 4, 8u);
+  std::ofstream(file_, std::ios::app)
+      << "cache: {folder: " << home_ << "/kept, folder_max: 64MiB}\n";
+
+  ExpectRefused(absl::StrCat("--nproc=", enough), "LimitNPROC=");
 }
 
 TEST_F(PreflightLimitsTest, OpenFilesAreRaisedAsFarAsTheyMayBe) {

@@ -133,6 +133,21 @@ TEST(OptionsTest, WithoutANumberThereIsAWorkerForEachCoreButOne) {
   EXPECT_EQ(EngineOptions(DefaultConfig(), kMachine).workers.count, 7u);
 }
 
+TEST(OptionsTest, TheThreadsThatFillBatchesAreThoseOfTheTableOfThreads) {
+  config::v1::Config config = DefaultConfig();
+  config.mutable_workers()->set_count(5);
+  const size_t readers_and_copiers = 5 + 2, keepers = 2, disk_keepers_and_writer = 8 + 1;
+  EXPECT_EQ(FillingThreads(config, kMachine), readers_and_copiers);
+
+  config.mutable_cache()->set_memory_bytes(base::kGiB);
+  EXPECT_EQ(FillingThreads(config, kMachine), readers_and_copiers + keepers);
+
+  config.mutable_cache()->set_memory_bytes(0);
+  config.mutable_cache()->set_folder("/cache");
+  EXPECT_EQ(FillingThreads(config, kMachine),
+            readers_and_copiers + keepers + disk_keepers_and_writer);
+}
+
 TEST(OptionsTest, WithoutANumberThereIsARowCopierForEachFourCores) {
   EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(1)).row_copiers.count, 1u);
   EXPECT_EQ(EngineOptions(DefaultConfig(), WithCores(8)).row_copiers.count, 2u);
