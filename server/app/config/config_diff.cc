@@ -2,7 +2,10 @@
 
 #include <google/protobuf/util/message_differencer.h>
 
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/app/config/config_scalar.h"
@@ -30,26 +33,66 @@ bool ChangesWhileRunning(const std::string& key) {
   return keys.contains(key);
 }
 
-std::string Names(const config::v1::Config& config) {
-  std::string names;
-  for (const config::v1::Dataset& dataset : config.datasets())
-    absl::StrAppend(&names, names.empty() ? "" : ", ", dataset.name());
-  return names.empty() ? "none" : names;
+// The value in one line, also of a message, which ValueText cannot show.
+std::string Shown(const Message& message, const FieldDescriptor& field) {
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field.is_repeated())
+    return ValueText(message, field);
+  const auto& reflection = *message.GetReflection();
+  if (!reflection.HasField(message, &field)) return "not set";
+  constexpr size_t kLongest = 200;
+  const std::string text = reflection.GetMessage(message, &field).ShortDebugString();
+  return absl::StrCat("{", text.substr(0, kLongest), text.size() > kLongest ? "…" : "", "}");
 }
 
-void CompareSection(const std::string& section, const Message& before, const Message& after,
-                    std::vector<ConfigChange>& changes) {
+bool AreEqual(const Message& before, const Message& after, const FieldDescriptor& field) {
+  MessageDifferencer differencer;
+  const std::vector<const FieldDescriptor*> one = {&field};
+  return differencer.CompareWithFields(before, after, one, one);
+}
+
+void CompareFields(const std::string& at, const Message& before, const Message& after,
+                   bool needs_restart, std::vector<ConfigChange>& changes) {
   for (int i = 0; i < before.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& field = *before.GetDescriptor()->field(i);
-    MessageDifferencer differencer;
-    std::vector<const FieldDescriptor*> one = {&field};
-    if (differencer.CompareWithFields(before, after, one, one)) continue;
-    const std::string key = absl::StrCat(section, ".", KeyOf(field));
-    changes.push_back({.key = key,
-                       .before = ValueText(before, field),
-                       .after = ValueText(after, field),
-                       .needs_restart = !ChangesWhileRunning(key)});
+    if (AreEqual(before, after, field)) continue;
+    changes.push_back({.key = absl::StrCat(at, ".", KeyOf(field)),
+                       .before = Shown(before, field),
+                       .after = Shown(after, field),
+                       .needs_restart = needs_restart});
   }
+}
+
+// The changes of entries that are in both lists under one name, which is their first field.
+void CompareEntries(const std::string& key, const Message& before, const Message& after,
+                    const FieldDescriptor& field, std::vector<ConfigChange>& changes) {
+  const auto name_of = [](const Message& entry) {
+    return ValueText(entry, *entry.GetDescriptor()->field(0));
+  };
+  const auto& reflection = *before.GetReflection();
+  std::map<std::string, const Message*> earlier;
+  for (int i = 0; i < reflection.FieldSize(before, &field); ++i) {
+    const Message& entry = reflection.GetRepeatedMessage(before, &field, i);
+    earlier.emplace(name_of(entry), &entry);
+  }
+  for (int i = 0; i < reflection.FieldSize(after, &field); ++i) {
+    const Message& entry = reflection.GetRepeatedMessage(after, &field, i);
+    const auto found = earlier.find(name_of(entry));
+    if (found == earlier.end()) continue;
+    CompareFields(absl::StrCat(key, "[", found->first, "]"), *found->second, entry,
+                  !ChangesWhileRunning(key), changes);
+  }
+}
+
+void CompareField(const std::string& key, const Message& before, const Message& after,
+                  const FieldDescriptor& field, std::vector<ConfigChange>& changes) {
+  if (AreEqual(before, after, field)) return;
+  const ConfigChange change = {.key = key,
+                               .before = ValueText(before, field),
+                               .after = ValueText(after, field),
+                               .needs_restart = !ChangesWhileRunning(key)};
+  const bool has_entries = field.is_repeated() && field.message_type() != nullptr;
+  if (!has_entries || change.before != change.after) changes.push_back(change);
+  if (has_entries) CompareEntries(key, before, after, field, changes);
 }
 
 }  // namespace
@@ -64,14 +107,17 @@ std::vector<ConfigChange> Compare(const config::v1::Config& before,
   const auto& reflection = *before.GetReflection();
   for (int i = 0; i < before.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& section = *before.GetDescriptor()->field(i);
-    if (section.is_repeated()) continue;
-    CompareSection(section.name(), reflection.GetMessage(before, &section),
-                   reflection.GetMessage(after, &section), changes);
+    if (section.is_repeated()) {
+      CompareField(section.name(), before, after, section, changes);
+      continue;
+    }
+    const Message& earlier = reflection.GetMessage(before, &section);
+    const Message& later = reflection.GetMessage(after, &section);
+    for (int f = 0; f < section.message_type()->field_count(); ++f) {
+      const FieldDescriptor& field = *section.message_type()->field(f);
+      CompareField(absl::StrCat(section.name(), ".", KeyOf(field)), earlier, later, field, changes);
+    }
   }
-  MessageDifferencer differencer;
-  const FieldDescriptor* const datasets = before.GetDescriptor()->FindFieldByName("datasets");
-  if (!differencer.CompareWithFields(before, after, {datasets}, {datasets}))
-    changes.push_back({.key = "datasets", .before = Names(before), .after = Names(after)});
   return changes;
 }
 

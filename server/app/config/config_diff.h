@@ -9,7 +9,7 @@
 namespace penstock::app {
 
 struct ConfigChange {
-  std::string key;            // as in YAML: pool.max; for datasets only "datasets"
+  std::string key;  // as in YAML: pool.max, or with the name of an entry: datasets[x].folder
   std::string before, after;  // as in YAML
   bool needs_restart = false;
 

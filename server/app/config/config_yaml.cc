@@ -1,5 +1,6 @@
 #include "server/app/config/config_yaml.h"
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
@@ -38,7 +39,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 }
 
 // "; did you mean 'socket'?", then all known keys. A field's full name, with its unit, also counts
-// as near.
+// as near. No key: only the known ones.
 std::string Suggestion(const std::string& key, const google::protobuf::Descriptor& type) {
   std::string nearest;
   size_t least = std::max<size_t>(2, key.size() / 3) + 1;
@@ -48,7 +49,7 @@ std::string Suggestion(const std::string& key, const google::protobuf::Descripto
     keys.push_back(KeyOf(field));
     const size_t distance =
         std::min(EditDistance(key, keys.back()), EditDistance(key, field.name()));
-    if (distance >= least) continue;
+    if (key.empty() || distance >= least) continue;
     least = distance;
     nearest = keys.back();
   }
@@ -116,7 +117,7 @@ class Reader {
   absl::Status Refuse(const YAML::Node& node, const std::string& at, absl::string_view wanted,
                       const google::protobuf::Descriptor* type = nullptr) {
     std::string what = absl::StrCat("got ", Shown(node), ", ", wanted);
-    if (type != nullptr) absl::StrAppend(&what, ".", Suggestion("", *type));
+    if (type != nullptr) absl::StrAppend(&what, Suggestion("", *type));
     return lines_.RefuseAt(LineOf(node), at.empty() ? what : absl::StrCat(at, ": ", what));
   }
 
@@ -202,6 +203,8 @@ absl::StatusOr<YAML::Node> Parse(const std::string& text, const ConfigLines& lin
     if (const std::optional<int> line = SecondDocument(text))
       return lines.RefuseAt(*line, "got a second document ('---'), wanted one");
     return YAML::Load(text);
+  } catch (const YAML::DeepRecursion& error) {
+    return lines.RefuseAt(error.mark.line + 1, "lists and maps are nested too deeply");
   } catch (const YAML::Exception& error) {
     return lines.RefuseAt(error.mark.line + 1,
                           absl::StrCat("this is not valid YAML: ", Escaped(error.msg)));

@@ -177,7 +177,7 @@ TEST(ReloadTest, NewDatasetsAndLimitsHoldFromThenOnAndOpenSessionsGoOn) {
   const Status gone = client.Open(SmallRows("photographs", kBatch)).status();
 
   EXPECT_EQ(reloaded.exit_code, 0);
-  EXPECT_THAT(reloaded.output, AllOf(HasSubstr("datasets: photographs, now more"),
+  EXPECT_THAT(reloaded.output, AllOf(HasSubstr("datasets: [photographs], now [more]"),
                                      HasSubstr("limits.max_sessions_per_user: 128, now 2")));
   EXPECT_TRUE(more.ok()) << more.status().message();
   EXPECT_EQ(gone.code(), Code::kNotFound);

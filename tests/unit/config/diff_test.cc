@@ -36,9 +36,18 @@ TEST(ConfigDiffTest, EachChangeIsSaidAsPeopleWriteItAndWhetherItNeedsARestart) {
       {"{}", "stores: {places: [{url: 's3://one/'}, {url: 'gs://two/'}]}",
        "stores.places: [], now [s3://one/, gs://two/]", false},
       {"{}", "stores: {ca: /ca}", "stores.ca: \"\", now /ca", true},
-      {"{}", "datasets: [{name: x, folder: /x}]", "datasets: none, now x", false},
+      {"{}", "datasets: [{name: x, folder: /x}]", "datasets: [], now [x]", false},
       {"datasets: [{name: x, folder: /x}]", "datasets: [{name: x, folder: /y}]",
-       "datasets: x, now x", false},
+       "datasets[x].folder: /x, now /y", false},
+      {"datasets: [{name: x, folder: /x}, {name: y, folder: /y, groups: [a]}]",
+       "datasets: [{name: x, folder: /x}, {name: y, folder: /y, groups: [a, b]}]",
+       "datasets[y].groups: [a], now [a, b]", false},
+      {"datasets: [{name: x, synthetic: {samples: 5}}]",
+       "datasets: [{name: x, synthetic: {samples: 6}}]",
+       "datasets[x].synthetic: {samples: 5}, now {samples: 6}", false},
+      {"stores: {places: [{url: 's3://one/'}]}",
+       "stores: {places: [{url: 's3://one/', region: eu-1}]}",
+       "stores.places[s3://one/].region: \"\", now eu-1", false},
   };
   for (const Case& each : cases) {
     const std::vector<ConfigChange> changes = Changes(each.before, each.after);
