@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/mutex.h"
 #include "common/telemetry/log.h"
+#include "server/source/files/roots.h"
 
 namespace penstock::app {
 namespace {
@@ -101,7 +102,26 @@ absl::Status LookAtRoots(const std::vector<ConfiguredRoot>& roots, base::Duratio
   return absl::DeadlineExceededError(absl::StrCat(silent.key, ": ", silent.path, ": no answer"));
 }
 
+absl::Status LookForDatasetOutside(const config::v1::Config& config, base::Duration deadline) {
+  const std::vector<std::string> roots(config.source().roots().begin(),
+                                       config.source().roots().end());
+  if (roots.empty()) return absl::OkStatus();
+  std::vector<ConfiguredRoot> folders;
+  for (int i = 0; i < config.datasets_size(); ++i)
+    if (!config.datasets(i).folder().empty())
+      folders.push_back({absl::StrCat("datasets[", i, "].folder"), config.datasets(i).folder()});
+  return LookAtRoots(folders, deadline, [roots](const std::string& path) {
+    const absl::Status found = source::ResolveUnderRoots(path, roots).status();
+    if (!absl::IsPermissionDenied(found)) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(found.message(), "; until then nobody can open this dataset"));
+  });
+}
+
 absl::Status CheckRoots(const config::v1::Config& config) {
+  if (const absl::Status outside = LookForDatasetOutside(config, kWithin);
+      absl::IsFailedPrecondition(outside))
+    PENSTOCK_LOG(kWarning, "dataset_outside_roots", {"reason", outside.message()});
   const absl::Status status = LookAtRoots(RootsOf(config), kWithin);
   if (status.ok() || absl::IsFailedPrecondition(status)) return status;
   PENSTOCK_LOG(kWarning, "root_silent", {"reason", status.message()});

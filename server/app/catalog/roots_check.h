@@ -33,8 +33,12 @@ using Look = std::function<absl::Status(const std::string&)>;
 absl::Status LookAtRoots(const std::vector<ConfiguredRoot>& roots, base::Duration deadline,
                          const Look& look = LookAtFolder);
 
-// The same with a limit of 2 s. Failures that may be temporary are only logged, because reads are
-// retried anyway.
+// An error as above for the first dataset's folder that leads out of `source.roots`, so that nobody
+// can open it.
+absl::Status LookForDatasetOutside(const config::v1::Config& config, base::Duration deadline);
+
+// Both with a limit of 2 s each. Failures that may be temporary are only logged, because reads are
+// retried anyway; and a dataset outside, because others can be served.
 absl::Status CheckRoots(const config::v1::Config& config);
 
 }  // namespace penstock::app

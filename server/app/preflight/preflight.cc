@@ -17,6 +17,7 @@
 #include "server/app/catalog/roots_check.h"
 #include "server/app/operator/admin_socket.h"
 #include "server/app/options.h"
+#include "server/app/preflight/folder_check.h"
 #include "server/app/preflight/process_limits.h"
 #include "server/app/store_options.h"
 #include "server/pool/pool.h"
@@ -100,6 +101,7 @@ absl::Status Preflight::Run(const Options& options) {
   PENSTOCK_ASSIGN_OR_RETURN(catalog, CatalogOptions(config, paths));
   PENSTOCK_RETURN_IF_ERROR(CheckRoots(config));
   PENSTOCK_RETURN_IF_ERROR(CheckStoreFiles(config.stores()));
+  WarnOfOtherWriters(config);
   if (!options.is_private) {
     PENSTOCK_ASSIGN_OR_RETURN(stores,
                               ToStoreSettings(config.stores(), store::OwnStoreEnvironment()));

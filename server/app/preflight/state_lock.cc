@@ -106,8 +106,16 @@ absl::StatusOr<posix::Fd> Lock(const std::string& folder, const ClaimPurpose& pu
                    folder, "; stop it or give this one another folder"));
 }
 
+absl::Status CheckIsFolder(const std::string& folder) {
+  struct stat facts {};
+  if (::stat(folder.c_str(), &facts) != 0 || S_ISDIR(facts.st_mode)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(folder, " is not a folder; remove it, or name a folder"));
+}
+
 // Who uses the folder matters more than whether it can be written.
 absl::StatusOr<posix::Fd> LockOrTry(const std::string& folder, const ClaimPurpose& purpose) {
+  PENSTOCK_RETURN_IF_ERROR(CheckIsFolder(folder));
   PENSTOCK_ASSIGN_OR_RETURN(posix::Fd file, Lock(folder, purpose));
   if (purpose.is_trial) PENSTOCK_RETURN_IF_ERROR(TryToWrite(folder));
   return file;
@@ -132,7 +140,8 @@ absl::StatusOr<StateLock> StateLock::Take(const std::string& folder, const Claim
                                           base::Duration patience) {
   absl::StatusOr<posix::Fd> locked = LockWithin(patience, folder, purpose);
   if (locked.ok()) return StateLock(*std::move(locked));
-  if (absl::IsAlreadyExists(locked.status())) return locked.status();
+  if (absl::IsAlreadyExists(locked.status()) || absl::IsFailedPrecondition(locked.status()))
+    return locked.status();
   PENSTOCK_LOG(kWarning, "state_dir_not_locked", {"reason", locked.status().message()});
   return StateLock(posix::Fd());
 }

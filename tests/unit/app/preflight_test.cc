@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "server/app/preflight/folder_check.h"
 #include "server/app/preflight/replaced_daemon.h"
 #include "server/app/preflight/state_lock.h"
 #include "tests/support/files/temp_folder.h"
@@ -32,6 +33,36 @@ TEST(StateLockTest, ASecondDaemonIsRefusedUntilTheFirstHasEnded) {
     EXPECT_TRUE(absl::IsAlreadyExists(StateLock::Take(state, kTrial).status()));
   }
   EXPECT_TRUE(StateLock::Take(state).ok());
+}
+
+TEST(StateLockTest, AFileInTheFoldersPlaceIsRefusedByATrialToo) {
+  TempFolder folder;
+  folder.Write("state", "x");
+
+  for (const doorway::ClaimPurpose& purpose : {doorway::ClaimPurpose{}, kTrial}) {
+    const absl::Status status = StateLock::Take(folder.At("state"), purpose).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(MessageOf(status), HasSubstr("is not a folder"));
+  }
+}
+
+TEST(FolderCheckTest, WhereOthersCanReplaceWhatTheDaemonKeepsIsSaid) {
+  using std::filesystem::perms;
+  TempFolder folder;
+  const std::string state = folder.At("state");
+  EXPECT_TRUE(LookForOtherWriters(state).ok());  // the daemon makes it
+
+  folder.MakeFolder("state");
+  std::filesystem::permissions(state, perms(0770));
+  EXPECT_TRUE(LookForOtherWriters(state).ok());
+  std::filesystem::permissions(state, perms(01777));
+  EXPECT_TRUE(LookForOtherWriters(state).ok());
+  std::filesystem::permissions(state, perms(0777));
+  EXPECT_THAT(MessageOf(LookForOtherWriters(state)), HasSubstr("(mode 0777); chmod o-w it"));
+  std::filesystem::permissions(state, perms(0755));
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(state.c_str(), 4711, 4711), 0);
+  EXPECT_THAT(MessageOf(LookForOtherWriters(state)), HasSubstr("belongs to user 4711"));
 }
 
 TEST(StateLockTest, ATrialMakesNothingAndCountsAsFreeWhatTheReplacedDaemonHolds) {

@@ -54,6 +54,32 @@ TEST(RootsCheckTest, TheFirstMissingOneIsNamedByItsKeyWhateverElseFails) {
   EXPECT_TRUE(LookAtRoots({{"a", "/"}}, kPatience, look).ok());
 }
 
+TEST(RootsCheckTest, ADatasetThatLiesOutsideOfTheRootsIsNamed) {
+  TempFolder folder;
+  for (const char* name : {"root/in", "out"}) folder.MakeFolder(name);
+  folder.Link("root/leads-out", folder.At("out"));
+  folder.Link("leads-in", folder.At("root/in"));
+  config::v1::Config config;
+  const auto outside = [&](const std::string& path) {
+    config.clear_datasets();
+    config.add_datasets()->set_text("cifar:/elsewhere");
+    config.add_datasets()->set_folder(path);
+    return LookForDatasetOutside(config, kPatience);
+  };
+  EXPECT_TRUE(outside(folder.At("out")).ok());  // without roots each has its own
+
+  config.mutable_source()->add_roots(folder.At("root"));
+
+  for (const char* name : {"root", "root/in", "leads-in", "none"})
+    EXPECT_TRUE(outside(folder.At(name)).ok()) << name;
+  for (const char* name : {"out", "root/leads-out"}) {
+    const absl::Status status = outside(folder.At(name));
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << name;
+    EXPECT_THAT(MessageOf(status), HasSubstr("datasets[1].folder: '" + folder.At(name)));
+    EXPECT_THAT(MessageOf(status), HasSubstr("add its folder to source.roots"));
+  }
+}
+
 TEST(RootsCheckTest, AFileServerThatIsAwayHoldsUpNobody) {
   const auto away = std::make_shared<std::promise<void>>();
   const auto look = [back = std::shared_future<void>(away->get_future())](const std::string& path) {
