@@ -42,6 +42,14 @@ def check_dataset(dataset):
                           "or an object with __getitem__ and __len__ (torch.utils.data.Dataset, IterableDataset)")
 
 
+def length_of(dataset):
+    """None: it has none."""
+    try:
+        return len(dataset)
+    except (TypeError, NotImplementedError, AttributeError):
+        return None
+
+
 def whole(number):
     """An integer of another type, such as NumPy's, as Python's. Others as they are."""
     return number.__index__() if hasattr(number, "__index__") and not isinstance(number, bool) else number

@@ -15,14 +15,11 @@ def waiting(owner):
     """The turn of a loader or iterator, which another thread may have: it is waited for."""
     while True:
         lock = owner._turn.lock
-        lock.acquire()
-        if owner._turn.lock is lock:
-            break
-        lock.release()  # meanwhile the iterator has become independent
-    try:
-        yield
-    finally:
-        lock.release()
+        with lock:
+            if owner._turn.lock is lock:
+                yield
+                return
+        # else meanwhile the iterator has become independent
 
 
 class Iterator(EpochIterator):
@@ -34,27 +31,45 @@ class Iterator(EpochIterator):
         return not self._done and self._ended is None
 
 
+def end(loader):
+    """The live iterator has no more batches behind the one that is being taken."""
+    iterator = loader._live()
+    if iterator is not None:
+        iterator._done = True
+
+
 def part(loader):
     """Makes the live iterator independent of the loader, if there is one."""
     older = loader._live()
-    if older is None or not older.is_live() or loader.persistent_workers:
+    if older is None or loader.persistent_workers:
         return
+    if older._loader is loader:  # else an interrupt came behind _hand_over
+        if not older.is_live():
+            return
+        _hand_over(loader, older)
+    _begin_anew(loader, older)
+
+
+def _hand_over(loader, older):
     other = object.__new__(type(loader))
     other.__dict__.update(loader.__dict__)
     other._turn, other._beside, other._parted = Turn(), None, weakref.WeakSet()
+    loader._parted.add(other)
+    older._loader, older._turn = other, other._turn
+
+
+def _begin_anew(loader, older):
     at, states, begun, remote = loader._at, loader._states, loader._begun, loader._remote
+    if remote is not None:
+        remote.serve(older._loader)
     loader._source = loader._plan = loader._remote = loader._deliver = None
-    loader._live = lambda: None
+    loader._spare = (remote, weakref.ref(older)) if remote is not None else None
     loader._make_order()  # a drawn one has a place of its own
     if not begun:
         loader._go(at.epoch, at.consumed)
         loader._states = states
         loader._beside = None if loader._placed else weakref.ref(older)
-    if remote is not None:
-        remote.serve(other)
-    loader._spare = (remote, weakref.ref(older)) if remote is not None else None
-    loader._parted.add(other)
-    older._loader, older._turn = other, other._turn
+    loader._live = lambda: None
 
 
 def step_aside(loader):

@@ -1,6 +1,5 @@
 """`penstock.torch.DataLoader` over a Python dataset: made in this process (num_workers=0), or by forked workers."""
 import os
-import warnings
 import weakref
 from dataclasses import replace
 
@@ -10,8 +9,7 @@ from .. import _settings
 from .._base import LoaderBase
 from .._place import moved
 from .._say import say_once
-from .._substitutes import _outside
-from ..errors import BadSampleWarning, DataLoss, FailedPrecondition, InvalidArgument
+from ..errors import FailedPrecondition, InvalidArgument
 from ..torch import DataLoader, _seed
 from . import arguments, delivery, iterating, limits, plans, streams
 from .attributes import Attributes
@@ -19,7 +17,7 @@ from .connecting import Connecting
 from .images import encoded, native_samples
 from .making import Recipe
 from .raised import Local, Raised
-from .replacing import Replaced, Replacing, most_bad
+from .replacing import BadSamples, Replacing
 from .sources import MapSource, StreamSource
 from .units import Listed
 
@@ -86,8 +84,7 @@ class PythonLoader(Attributes, DataLoader):
         self._plan = None    # what the source reads
         self._remote = None  # the daemon's side of forked workers
         self._deliver = None  # how batches get to the loop (delivery.py)
-        self._bad = {}       # samples that raised, with the reason; for on_error="replace"
-        self._warned = 0     # how many of them were warned of, rounded up to a power of two
+        self._bad = BadSamples()  # for on_error="replace"
         self._states = None  # of an IterableDataset's streams: where the next source begins
         self._parted = weakref.WeakSet()  # copies that older iterators have (iterating.py)
         self._beside = None  # such an iterator, not begun as this loader
@@ -111,7 +108,7 @@ class PythonLoader(Attributes, DataLoader):
         if sampler is None:
             self._order_of = plans.OwnOrder(self._settings, len(dataset))
             return
-        self._order_of = plans.DrawnOrder(self._settings, sampler, _length(dataset), size, self._given_by, whole)
+        self._order_of = plans.DrawnOrder(self._settings, sampler, arguments.length_of(dataset), size, self._given_by, whole)
         if self._replaces and (whole or size is None):
             raise InvalidArgument("on_error is 'replace', which needs batches by number; leave batch_sampler out, or "
                                   "give batch_size")
@@ -141,7 +138,7 @@ class PythonLoader(Attributes, DataLoader):
     def _static(self):
         """The digest of what must be the same where a state is loaded."""
         order = ("streams", self.batch_size) if self._order_of is None else self._order_of.words()
-        return plans.digest("python", type(self.dataset).__qualname__, _length(self.dataset), self._batched, *order)
+        return plans.digest("python", type(self.dataset).__qualname__, arguments.length_of(self.dataset), self._batched, *order)
 
     def _identity_of_epoch(self):
         if self._plan is None or self._plan.drawn == 0:
@@ -151,14 +148,15 @@ class PythonLoader(Attributes, DataLoader):
     # Position.
 
     def _go(self, epoch, consumed):
+        self._stand_at(epoch, consumed, self._static(), False)
+        self._states = None
         self._leave_source()
-        self._stand_at(epoch, consumed, self._static())
-        self._begun, self._states = False, None
 
-    def _stand_at(self, epoch, consumed, fingerprint):
+    def _stand_at(self, epoch, consumed, fingerprint, begun):
         goal = moved(self._goal, epoch, consumed)
         goal.fingerprint = fingerprint
         self._move(goal=goal)
+        self._begun = begun
 
     def set_epoch(self, epoch):
         super().set_epoch(epoch)
@@ -212,8 +210,11 @@ class PythonLoader(Attributes, DataLoader):
     def __iter__(self):
         with iterating.waiting(self):
             iterating.part(self)
+            self._begun = self._begun and self._at.consumed > 0  # else an interrupt came between the two
             self._given = 0
-            return super().__iter__()
+            iterator = super().__iter__()
+            self._leave_source()  # there is one if an interrupt came in _pass_end
+            return iterator
 
     def _begin_taking(self, marks):
         pass  # sources don't go backwards
@@ -223,42 +224,28 @@ class PythonLoader(Attributes, DataLoader):
             iterating.step_aside(self)
         self._placed = False
         if self._source is None and not self._begin():
-            self._go(self._at.epoch + 1, 0)
+            self._pass_end()
             return None
         taken = self._source.take()
         while taken is None and self._plan is not None and self._plan.more:
-            self._plan = self._order_of.after(self._plan)
-            self._source = self._source_of(self._plan)
+            plan = self._order_of.after(self._plan)
+            self._source, self._plan = self._source_of(plan), plan
             taken = self._source.take()
         if taken is None or taken[2]:
-            self._go(self._at.epoch + 1, 0)
-            if self._remote is not None and not self.persistent_workers:
-                self._remote.end_epoch()
+            self._pass_end()
         else:
-            self._stand_at(self._goal.epoch, taken[1], self._identity_of_epoch())
-            self._begun = True
+            self._stand_at(self._goal.epoch, taken[1], self._identity_of_epoch(), True)
         if taken is None:
             return None
         self._count()
-        return self._noting_bad(taken[0]), taken[2]
+        return self._bad.noted(taken[0], self.dataset), taken[2]
 
-    def _noting_bad(self, batch):
-        """Warns of samples that others replace: of the first one, and each time their number has doubled."""
-        if not isinstance(batch, Replaced):
-            return batch
-        bad, most = self._bad, most_bad(_length(self.dataset))
-        bad.update(batch.bad)
-        sample, why = batch.bad[-1]
-        if len(bad) > most:
-            return Local(DataLoss(f"too many bad samples: {len(bad)} of {_length(self.dataset)} raised an exception, "
-                                  f"and at most {most} may; the last one is {sample}: {why}; repair them, or remove "
-                                  "them"))
-        if len(bad) > self._warned:
-            self._warned = 2 * len(bad) - 1
-            warnings.warn(f"{len(bad)} samples raised an exception and were replaced by others, for example sample "
-                          f"{sample}: {why}. Use on_error='raise' to stop at the first one, as torch's DataLoader "
-                          "does", BadSampleWarning, stacklevel=_outside())
-        return batch.batch
+    def _pass_end(self):
+        """Goes on to the next epoch. The iterator ends first: if an interrupt comes later, it must not go on there."""
+        iterating.end(self)
+        self._go(self._at.epoch + 1, 0)
+        if self._remote is not None and not self.persistent_workers:
+            self._remote.end_epoch()
 
     def _begin(self):
         """Makes a source of the epoch's rest. False if this rank has no batch left."""
@@ -300,9 +287,10 @@ class PythonLoader(Attributes, DataLoader):
                                     self._decoding)
 
     def _stream_source(self, epoch, consumed):
+        states = self._states if consumed > 0 else None
         if self.num_workers > 0:
-            return self._delivering().ahead(self._workers().of_streams(epoch, consumed, self._states))
-        _, samples, state = self._states[0] if self._states else (0, 0, None)
+            return self._delivering().ahead(self._workers().of_streams(epoch, consumed, states))
+        _, samples, state = states[0] if states else (0, 0, None)
         return StreamSource(self._stream_recipe(), epoch, consumed, samples, state)
 
     def _workers(self):
@@ -390,10 +378,3 @@ class PythonLoader(Attributes, DataLoader):
         return (f"<penstock.torch.DataLoader of {type(self.dataset).__name__}: batches of {self.batch_size}, rank "
                 f"{settings.rank}, {settings.remainder} last batch, made in {where}, on {settings.device}, epoch "
                 f"{self.epoch}>")
-
-
-def _length(dataset):
-    try:
-        return len(dataset)
-    except (TypeError, NotImplementedError, AttributeError):
-        return None

@@ -83,7 +83,8 @@ class Making:
                 on_row(len(ids))  # none
             return samples
         except BaseException:
-            self.at, self.row = f"in dataset[{shown(ids[row])}]", row
+            if row is not None:
+                self.at, self.row = f"in dataset[{shown(ids[row])}]", row
             raise
         finally:
             seeds.end()

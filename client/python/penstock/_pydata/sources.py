@@ -74,24 +74,59 @@ class StreamSource:
         self._stream._ended = True
 
 
+class _Takes:
+    """Takes from `remote`. A take that an interrupt ended may have got a batch, which is then lost."""
+
+    def __init__(self, remote):
+        self._remote = remote
+        self.open = 0  # takes of which the source does not know yet what they got
+
+    def take(self, wait):
+        before = self.open
+        self.open = before + 1
+        taken = self._remote.take(wait)
+        if taken is NOT_YET:
+            self.open = before
+        return taken
+
+    @property
+    def lost(self):
+        """How many batches may be missing before the one that was just taken."""
+        return self.open - 1
+
+
 class RemoteMapSource:
     """The batches of `plan` from `remote`, of remote.py."""
 
     def __init__(self, remote, plan):
-        self._remote, self._plan, self._step, self._steps = remote, plan, 0, plan.share.steps()
+        self._takes, self._plan, self._step, self._steps = _Takes(remote), plan, 0, plan.share.steps()
 
     def take(self, wait=True):
         if self._step == self._steps:
             return None
-        taken = self._remote.take(wait)
+        taken = self._takes.take(wait)
         if taken is NOT_YET:
             return NOT_YET
-        expected = self._plan.share.at(self._step)
-        if taken is None or tuple(taken[1][2:4]) != expected[:2]:
-            raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows "
-                           f"{expected}")
-        self._step += 1
-        return taken[0], self._plan.base + expected.consumed, self._step == self._steps and not self._plan.more
+        step = self._step_of(taken)
+        if step is None:
+            self._step = self._steps
+            return None
+        consumed = self._plan.base + self._plan.share.at(step).consumed
+        self._step, self._takes.open = step + 1, 0
+        return taken[0], consumed, self._step == self._steps and not self._plan.more
+
+    def _step_of(self, taken):
+        """Which step a batch is of: the expected one, or one behind it if interrupts have lost those between. None: all
+        others are lost."""
+        step, share, most = self._step, self._plan.share, self._step + self._takes.lost
+        if taken is None and most >= self._steps:
+            return None
+        while taken is not None and step <= min(most, self._steps - 1):
+            if tuple(taken[1][2:4]) == share.at(step)[:2]:
+                return step
+            step += 1
+        raise Internal(f"the daemon gave {'the end of the epoch' if taken is None else taken[1]}, expected rows "
+                       f"{share.at(self._step)}")
 
     def close(self):
         """The session stays: the next epoch's source may go on with it."""
@@ -101,30 +136,51 @@ class RemoteStreamSource:
     """Batch `unit` comes from stream `unit` mod W; a stream that ended answers with Ended from then on."""
 
     def __init__(self, remote, epoch, consumed, begins):
-        self._remote, self.epoch, self._consumed = remote, epoch, consumed
+        self._remote, self._takes, self.epoch, self._consumed = remote, _Takes(remote), epoch, consumed
         self.begins = list(begins)  # (next unit, samples, state) of each stream; samples None: it has ended
         self.unit = min(unit for unit, _, _ in begins)
 
     def take(self, wait=True):
         while any(samples is not None for _, samples, _ in self.begins):
-            taken = self._remote.take(wait)
+            taken = self._takes.take(wait)
             if taken is NOT_YET:
                 return NOT_YET
-            if taken is None:
-                raise Internal("the daemon gave the end of an epoch that has none")
-            batch, stream = taken[0], self.unit % len(self.begins)
-            self.unit += 1
-            following = self.unit - 1 + len(self.begins)
+            self._pass_lost(taken)
+            batch = taken[0]
             if isinstance(batch, Ended):
-                self.begins[stream] = following, None, None
+                self._settle(None, None)
                 continue
             self._consumed += 1
             if isinstance(batch, Raised):
-                self.begins[stream] = following, *self.begins[stream][1:]
+                self._settle(*self._of_unit()[1:])
                 return batch, self._consumed, False
-            self.begins[stream] = following, batch.samples, batch.state
+            self._settle(batch.samples, batch.state)
             return batch.batch, self._consumed, all(samples is None for _, samples, _ in self.begins)
         return None
+
+    def _of_unit(self):
+        return self.begins[self.unit % len(self.begins)]
+
+    def _pass(self, samples, state):
+        """`samples`, `state`: where the stream goes on behind this unit."""
+        count, unit = len(self.begins), self.unit
+        self.begins[unit % count] = unit + count, samples, state
+        self.unit = unit + 1
+
+    def _settle(self, samples, state):
+        self._pass(samples, state)
+        self._takes.open = 0
+
+    def _pass_lost(self, taken):
+        """Goes on to the unit that was taken. Those before it are lost, and a state repeats them, as it can't tell what is
+        behind them."""
+        if taken is None:
+            raise Internal("the daemon gave the end of an epoch that has none")
+        unit = taken[1][2]
+        if not self.unit <= unit <= self.unit + self._takes.lost:
+            raise Internal(f"the daemon gave unit {unit} of the streams, expected {self.unit}")
+        while self.unit < unit:
+            self._pass(*self._of_unit()[1:])
 
     def states(self):
         """Where each stream goes on; None if the dataset cannot tell."""
