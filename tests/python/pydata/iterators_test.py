@@ -274,6 +274,52 @@ class InWorkersTest(WorkersTest):
             self.assertEqual((len(loader), len(loader.sampler)), (5, 5))
             self.assertEqual(sorted(int(row) for row in loader), rows)
 
+    def each_length(self):
+        """Whether epochs of a dataset that grows and shrinks are torch's, with persistent workers; and the workers' numbers."""
+        results, pids = [], set()
+        for kind in (torch.utils.data.DataLoader, self.loader):
+            dataset, got = Shaped(lambda index: (index, os.getpid()), 4), []
+            loader = kind(dataset, batch_size=2, num_workers=1, persistent_workers=True)
+            for dataset.count in (4, 7, 2, 5):
+                epoch = list(loader)
+                got.append((len(loader), [batch[0].tolist() for batch in epoch]))
+                if kind == self.loader:
+                    pids |= {int(pid) for batch in epoch for pid in batch[1]}
+            results.append(got)
+        return results[0], results[1], pids
+
+    def test_persistent_workers_of_a_dataset_that_grows_or_shrinks_stay(self):
+        expected, got, pids = self.each_length()
+        self.assertEqual((got, len(pids)), (expected, 1))
+        for shuffle in (True, penstock.sampling.ShuffleWindow(2, shard_samples=2)):
+            ours = self.loader(Shaped(int, 7), batch_size=2, num_workers=0, shuffle=shuffle)
+            dataset = Shaped(int, 4)
+            loader = self.loader(dataset, batch_size=2, shuffle=shuffle, persistent_workers=True)
+            self.assertEqual(sorted(sum((batch.tolist() for batch in loader), [])), [0, 1, 2, 3])
+            dataset.count = 7
+            ours.set_epoch(1)
+            self.assertEqual([batch.tolist() for batch in loader], [batch.tolist() for batch in ours])
+
+    def test_persistent_workers_lack_what_was_added_later(self):
+        rows = [0, 1]
+        loader = self.loader(rows, num_workers=1, persistent_workers=True)
+        self.assertEqual([int(row) for row in loader], rows)
+        rows.append(2)
+        iterator = iter(loader)
+        self.assertEqual([int(next(iterator)), int(next(iterator))], [0, 1])
+        self.assertRaises(IndexError, next, iterator)
+
+    def test_persistent_workers_that_died_between_epochs_begin_with_the_dataset_as_it_is(self):
+        dataset = Shaped(lambda index: os.getppid(), 4)
+        loader = self.loader(dataset, num_workers=1, persistent_workers=True)
+        host = int(next(iter(loader)))
+        os.kill(host, signal.SIGKILL)
+        while loader._remote._host.is_there:
+            loader._remote._host.reap()
+        dataset.count = 5
+        self.assertEqual(len({int(row) for row in loader} - {host}), 1)
+        self.assertEqual(len(list(loader)), 5)
+
 
 if __name__ == "__main__":
     support.main()

@@ -120,6 +120,8 @@ class PythonLoader(Attributes, DataLoader):
         order = self._order_of
         if isinstance(order, plans.OwnOrder) and order.samples != len(self.dataset):
             self._make_order()
+        elif isinstance(order, plans.DrawnOrder):
+            order.samples = arguments.length_of(self.dataset)
         return self._order_of
 
     def __len__(self):

@@ -81,7 +81,7 @@ class DrawnOrder:
     def __init__(self, settings, sampler, samples, size, given_by, whole):
         """`samples`: the dataset's length, None if it has none. `size`: of a batch; None: each key is a unit (`whole`: a
         whole batch)."""
-        self._settings, self._sampler, self._samples, self._size = settings, sampler, samples, size
+        self._settings, self._sampler, self.samples, self._size = settings, sampler, samples, size
         self._given_by = (0, 1) if given_by is None else (given_by.rank, given_by.world_size)
         self._whole = whole
         self._drawing = None  # what is behind the part that was drawn last
@@ -132,7 +132,7 @@ class DrawnOrder:
         return keys, None if len(keys) <= count else drawn
 
     def _are_numbers(self, keys):
-        most = self._samples
+        most = self.samples
         return most is not None and all(type(key) is int and 0 <= key < most for key in keys)
 
     def _units(self, keys):

@@ -2,6 +2,7 @@
 import time
 import uuid
 import weakref
+from array import array
 from typing import Set
 
 from .. import _feed
@@ -65,10 +66,12 @@ class Remote:
         self.end_session()
         self._prepare()
         self._streaming = _nothing
+        if self._host is not None and self._host.reap():
+            self._leave_host()  # the next one has the dataset as it is now
         entries = self._listed(plan)
         if entries is not None:
             self._list(plan, entries)
-        elif not (persistent and self._id is not None and self._board is None):
+        elif not (persistent and self._work is not None and self._board is None):
             self._choose(plan, None)
         self._open(self._options_of(plan))
         return RemoteMapSource(self, plan)
@@ -80,7 +83,7 @@ class Remote:
         begins = states or [(stream, 0, None) for stream in range(count)]
         self.end_session()
         self._prepare()
-        if states or self._id is None or not loader.persistent_workers:
+        if states or self._work is None or not loader.persistent_workers:
             self._choose_random("an IterableDataset's streams belong to one trainer")
             self._board = Board()
             self._work = worker.Work(count, loader.dataset, loader.worker_init_fn, loader._settings.seed,
@@ -146,7 +149,8 @@ class Remote:
             board.write(ANY_EPOCH, plan.base, entries)
             self._choose(plan, board)
             return
-        if self._board is None or not (plan.base > 0 or loader.persistent_workers) or not self._is_private:
+        goes_on = plan.base > 0 or loader.persistent_workers
+        if self._board is None or self._work is None or not (goes_on and self._is_private):
             self._choose_random("its sampler may be endless, or its workers persist, so its batches are not known "
                                 "ahead")
             self._board, self._is_private = Board(), True
@@ -177,24 +181,33 @@ class Remote:
         return options
 
     def _options_of(self, plan):
-        options, share, settings = self._options(), plan.share, self._loader._settings
-        samples = len(self._loader.dataset) if plan.entries is None else _ENDLESS
+        options, share = self._options(), plan.share
+        keeps = self._loader.persistent_workers  # a daemon that saw another length would want new workers
+        samples = _ENDLESS if keeps or plan.entries is not None else len(self._loader.dataset)
         options.dataset = f"python:id={self._id},samples={samples}"
         options.batch_size, options.epochs = share.batch_size, 1
         options.rank, options.world_size = share.rank, share.world_size
         options.remainder = _REMAINDERS[share.remainder]
-        options.order = {"shuffled": native.Order.SHUFFLED, "windows": native.Order.SHUFFLED_IN_WINDOWS}.get(
-            plan.name, native.Order.SEQUENTIAL)
-        if plan.name == "windows":
-            options.shuffle_window = _feed._window_of(settings.shuffle)
-        elif isinstance(plan.order, Given):
-            options.order, options.given = native.Order.GIVEN, plan.order.order
-            if plan.given_by[1] > 1:
-                options.given_by = native.GivenBy(*plan.given_by)
-        elif plan.entries is not None:
-            options.range = _feed._range_of((plan.base, len(plan.entries)))
+        self._set_order(options, plan, keeps)
         options.state = self._state(plan.epoch, share.consumed)
         return options
+
+    def _set_order(self, options, plan, keeps):
+        order = plan.order
+        options.order = native.Order.SHUFFLED if plan.name == "shuffled" else native.Order.SEQUENTIAL
+        if isinstance(order, Given):
+            options.order, options.given = native.Order.GIVEN, order.order
+            if plan.given_by[1] > 1:
+                options.given_by = native.GivenBy(*plan.given_by)
+        elif plan.name == "windows" and keeps:  # the daemon divides the whole dataset into windows, not a range of it
+            options.order, options.given = native.Order.GIVEN, array("Q", order.ids(0, order.samples))
+        elif plan.name == "windows":
+            options.order = native.Order.SHUFFLED_IN_WINDOWS
+            options.shuffle_window = _feed._window_of(self._loader._settings.shuffle)
+        elif plan.entries is not None:
+            options.range = _feed._range_of((plan.base, len(plan.entries)))
+        elif keeps:
+            options.range = _feed._range_of((0, order.samples))
 
     def _stream_options(self, epoch, unit):
         options = self._options()
@@ -301,9 +314,10 @@ class Remote:
         found = self._identify(self._loader._plan)
         if found.digest != self._identity:
             self._session.note_host_forked()
+            when = "while persistent workers use it" if self._loader.persistent_workers else "within an epoch"
             raise FailedPrecondition("the dataset was changed after its workers were forked, and they have ended, so "
                                      "the rest of the epoch would be made from another dataset; do not change it "
-                                     "within an epoch")
+                                     f"{when}")
 
     def _leave_host(self, is_shared=False):
         host, self._host, self._forked, self._work, self._is_private = self._host, None, 0, None, False
