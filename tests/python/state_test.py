@@ -63,6 +63,9 @@ class StateTest(LoaderFixture):
         for change in ({"version": 2}, {"epoch": "one"}, {"consumed": -1}):
             with self.subTest(change=change), self.assertRaises(penstock.InvalidArgument):
                 self.loader().load_state_dict({**good, **change})
+        for state in (None, 7, list(good)):
+            with self.assertRaisesRegex(penstock.InvalidArgument, "not a dict; give what state_dict"):
+                self.loader().load_state_dict(state)
         with self.assertRaisesRegex(penstock.InvalidArgument, "lacks seed"):
             self.loader().load_state_dict({key: value for key, value in good.items() if key != "seed"})
 

@@ -1,5 +1,6 @@
 """Where a loader stands in its feed: its position and state, and how many batches of a rank are left of an epoch, computed as the
 daemon's plan does."""
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from . import _penstock as native
@@ -87,6 +88,8 @@ def pass_over(loader):
 
 def state_of(state_dict, seed):
     """The native.State. `seed`: the loader's."""
+    if not isinstance(state_dict, Mapping):
+        raise InvalidArgument(f"the state is {state_dict!r:.80}, not a dict; give what state_dict() returned")
     if state_dict.get("version") != _VERSION:
         raise InvalidArgument(f"the state has version {state_dict.get('version')!r}, this Penstock reads "
                               f"{_VERSION}; give what state_dict() returned")
