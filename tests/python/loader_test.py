@@ -263,6 +263,12 @@ class LoaderTest(LoaderFixture):
         self.assertEqual(len(logs.output), 2)
         self.assertIn("num_workers=8", logs.output[0])
 
+    def test_what_is_said_of_pinned_memory_is_true_on_the_cpu(self):
+        with self.assertLogs("penstock", "INFO") as logs:
+            loader = self.loader(pin_memory=True, device="cpu")
+        self.assertRegex(logs.output[0], "pin_memory=True has no effect: .*on the CPU they stay in ordinary memory")
+        self.assertFalse(next(iter(loader))["image"].is_pinned())
+
     def test_nothing_in_time_is_a_timeout(self):
         self.addCleanup(self.daemon.thaw)
         iterator = iter(self.loader(batch_size=1, timeout=0.3))

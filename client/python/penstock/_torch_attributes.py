@@ -7,7 +7,8 @@ from .errors import InvalidArgument
 
 WITHOUT_EFFECT = {
     "num_workers": "the daemon's workers decode for all trainers on this node",
-    "pin_memory": "batches come through pinned memory, or are already on the device",
+    "pin_memory": "with device='cuda' batches are already on the GPU; on the CPU they stay in ordinary memory, "
+                  "where tensor.pin_memory() pins them",
     "pin_memory_device": "batches go to `device`",
     "persistent_workers": "the daemon's workers outlive epochs",
     "worker_init_fn": "there are no worker processes here; augmentations are seeded by `seed`",
