@@ -84,7 +84,7 @@ class DrawnOrder:
         self._settings, self._sampler, self.samples, self._size = settings, sampler, samples, size
         self._given_by = (0, 1) if given_by is None else (given_by.rank, given_by.world_size)
         self._whole = whole
-        self._drawing = None  # what is behind the part that was drawn last
+        self._drawing = None  # (further units, those of the part that was drawn last, the number of its first)
 
     def batches(self):
         count = len(self._sampler)
@@ -115,8 +115,9 @@ class DrawnOrder:
         """The part behind this one; None if there is none."""
         if not plan.more:
             return None
-        entries, more = self._next_part()
-        return self._plan_of(plan.epoch, entries, 0, plan.base + len(plan.entries), more, plan.drawn)
+        base = plan.base + len(plan.entries)
+        entries, more = self._part_from(base)
+        return self._plan_of(plan.epoch, entries, 0, base, more, plan.drawn)
 
     def _draw(self, epoch):
         """(keys, rest): all keys and None; or some and an iterator over the others, if the sampler is longer than it says
@@ -136,37 +137,33 @@ class DrawnOrder:
         return most is not None and all(type(key) is int and 0 <= key < most for key in keys)
 
     def _units(self, keys):
-        if self._whole or self._size is None:
-            yield from keys
-            return
-        while True:
-            batch = list(itertools.islice(keys, self._size))
-            if not batch or (self._settings.remainder == "drop" and len(batch) < self._size):
-                return
-            yield batch
+        return keys if self._whole or self._size is None else _Batches(keys, self._size, self._settings.remainder == "drop")
 
     def _part(self, epoch, units, consumed):
         part = PART * self._settings.rank.world_size
         base = consumed - consumed % part
-        self._drawing = units, None
-        entries, more = self._next_part()
+        self._drawing = units, [], 0
+        entries, more = self._part_from(0)
         drawn, at = _printed(entries), 0
         while at < base and more:
-            entries, more = self._next_part()
             at += part
+            entries, more = self._part_from(at)
         if at < base or consumed - base > len(entries):
             raise FailedPrecondition(f"the state has {consumed} batches of epoch {epoch}, but the sampler ended "
                                      "before; make the sampler as it was when the state was saved")
         return self._plan_of(epoch, entries, consumed - base, base, more, drawn)
 
-    def _next_part(self):
-        """(entries, whether there are others behind them)"""
-        units, kept = self._drawing
-        entries = [] if kept is None else kept
-        entries += itertools.islice(units, PART * self._settings.rank.world_size - len(entries))
-        kept = list(itertools.islice(units, 1))
-        self._drawing = units, kept
-        return entries, bool(kept)
+    def _part_from(self, base):
+        """(entries, whether there are others behind them). After an interrupt the same part can be asked for again: it lacks
+        at most the unit that was being drawn."""
+        units, drawn, begin = self._drawing
+        if begin != base:
+            drawn = drawn[base - begin:]
+            self._drawing = units, drawn, base
+        most = PART * self._settings.rank.world_size
+        for unit in itertools.islice(units, most + 1 - len(drawn)):
+            drawn.append(unit)
+        return drawn[:most], len(drawn) > most
 
     def _plan_of(self, epoch, entries, consumed, base, more, drawn):
         share = self._share(len(entries), consumed, units=True)
@@ -186,6 +183,22 @@ class DrawnOrder:
             raise FailedPrecondition(f"the state has {consumed} of the epoch's samples or batches, but the sampler "
                                      f"drew {samples}; make the sampler as it was when the state was saved")
         return consumed
+
+
+class _Batches:
+    """Lists of keys. Not a generator, which an interrupt would end."""
+
+    def __init__(self, keys, size, drops):
+        self._keys, self._size, self._drops = keys, size, drops
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        batch = list(itertools.islice(self._keys, self._size))
+        if not batch or (self._drops and len(batch) < self._size):
+            raise StopIteration
+        return batch
 
 
 def _printed(entries):
