@@ -31,6 +31,37 @@ class Chained(torch.utils.data.IterableDataset):
             yield batch, torch.rand(1)
 
 
+class ForksTest(WorkersTest):
+    def test_ctrl_c_in_the_child_of_a_fork_makes_no_second_trainer(self):
+        fork = os.fork
+
+        def forked():
+            child = fork()
+            if child == 0:
+                signal.raise_signal(signal.SIGINT)  # the terminal sends it to all
+            return child
+
+        with mock.patch("os.fork", forked):
+            loader = self.loader(Shaped(int, 8), batch_size=4)
+            self.assertEqual([batch.tolist() for batch in loader], [[0, 1, 2, 3], [4, 5, 6, 7]])
+
+    def test_ctrl_c_while_the_host_is_forked_comes_when_the_loader_has_it(self):
+        fork = os.fork
+
+        def forked():
+            child = fork()
+            if child != 0 and os.getpid() == trainer:
+                signal.raise_signal(signal.SIGINT)
+            return child
+
+        trainer, loader = os.getpid(), self.loader(Shaped(int, 8), batch_size=4)
+        iterator = iter(loader)
+        with mock.patch("os.fork", forked):
+            self.assertRaises(KeyboardInterrupt, next, iterator)
+        self.assertTrue(loader._remote._host.is_there)
+        self.assertEqual([batch.tolist() for batch in iterator], [[0, 1, 2, 3], [4, 5, 6, 7]])
+
+
 class LoadersWithinSamplesTest(WorkersTest):
     def test_a_sample_may_take_batches_that_its_process_makes(self):
         expected = batches(Torch(Shaped(lambda i: [b.tolist() for b in Torch(range(i, 7), batch_size=3)], 4), batch_size=None))

@@ -34,6 +34,18 @@ def collecting_nothing():
             gc.enable()
 
 
+@contextlib.contextmanager
+def without_interrupts():
+    """For a fork: Ctrl-C waits until the trainer has its host in hand. It also goes to the child, which would run on as a
+    second trainer if it raised there; become_host ends the waiting."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))  # may raise for one that came before
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def become_host():
     """Leaves the trainer's signals, terminal and garbage alone."""
     gc.disable()
@@ -42,6 +54,7 @@ def become_host():
     for number in _SIGNALS:
         _dispositions[number] = signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the trainer decides
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
     signal.setitimer(signal.ITIMER_REAL, 0)
     sys.settrace(None)
 

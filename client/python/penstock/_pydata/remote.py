@@ -11,7 +11,7 @@ from .. import __version__
 from .._patience import Opening, while_gone
 from .._say import _logger, say
 from ..errors import DataLoss, DeadlineExceeded, FailedPrecondition, PermissionDenied, ResourceExhausted, Unavailable
-from . import hosts, identity, slot, worker
+from . import hosts, identity, process, slot, worker
 from .connecting import Connecting
 from .identity import modes
 from .making import shown
@@ -302,12 +302,13 @@ class Remote:
         if streaming is not None:
             self._board.write(streaming.epoch, 0, streaming.begins)
         token, session = self._session.host_token, self._session
-        try:
-            program = f"{_feed.program_name()}/{__version__}"
-            self._host = hosts.fork(self._client.address, token, program, worker.work_of(self._work))
-        finally:
-            session.note_host_forked()
-        self._forked += 1
+        with process.without_interrupts():
+            try:
+                program = f"{_feed.program_name()}/{__version__}"
+                self._host = hosts.fork(self._client.address, token, program, worker.work_of(self._work))
+            finally:
+                session.note_host_forked()
+            self._forked += 1
 
     def _check_unchanged(self):
         """A host that is forked later has the dataset as it is then."""
