@@ -126,6 +126,8 @@ class _Files:
         """DataLoss: the file is not the one that was indexed, or cannot be read."""
         try:
             return self._whole(path, size) if offset == 0 else self._part(path, offset, size)
+        except DataLoss:  # an OSError, too
+            raise
         except OSError as error:
             raise DataLoss(f"{os.fsdecode(path)!r}: cannot be read: {error.strerror}; restore the file") from error
 
