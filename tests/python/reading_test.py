@@ -163,7 +163,12 @@ class RecipeTest(unittest.TestCase):
                 self.assertEqual(got, expected.op())
 
     def test_gray_images_of_three_channels_are_a_step(self):
-        self.assertEqual(plan_of(CROP, theirs.Grayscale(3)).recipe, (penstock.RandomGrayscale(1.0),))
+        three, any_channels = plan_of(CROP, theirs.Grayscale(3)), plan_of(CROP, penstock.RandomGrayscale(1.0))
+        self.assertEqual([step.op() for step in three.recipe], [step.op() for step in any_channels.recipe])
+        self.assertEqual((three.makes_three_channels, any_channels.makes_three_channels), (True, False))
+        self.assertTrue(plan_of(CROP, theirs.RandomApply([theirs.Grayscale(3)])).makes_three_channels)
+        with self.assertRaisesRegex(penstock.InvalidArgument, "comes after Grayscale with one"):
+            plan_of(theirs.Grayscale(1), CROP, theirs.Grayscale(3))
 
     def test_what_is_erased_before_normalize_is_normalised(self):
         mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
