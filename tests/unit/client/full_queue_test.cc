@@ -59,7 +59,7 @@ class LateDaemon final : public v1::FeedService::Service {
     grpc::ServerBuilder builder;
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    thread_ = std::jthread([this, &listener, skipped](std::stop_token stop) {
+    thread_ = std::jthread([this, &listener, skipped](const std::stop_token& stop) {
       std::this_thread::sleep_for(milliseconds(300));
       for (size_t i = 0; !stop.stop_requested();) {
         auto connection = posix::Accept(listener);
