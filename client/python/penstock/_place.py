@@ -78,7 +78,7 @@ def take_back(loader, marks):
 
 
 def pass_over(loader):
-    """The loop goes on behind the batch that has failed, as torch's does."""
+    """The loop goes on after the batch that has failed, as torch's does."""
     at, rows = loader._at, loader._settings.batch_size * loader._settings.rank.world_size
     is_next = loader._batches_left() == 0  # the epoch before was whole
     loader._end_session()

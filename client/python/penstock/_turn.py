@@ -72,7 +72,7 @@ class EpochIterator:
                 end_taking(loader, marks)  # from here to the loop CPython 3.11 and later look for no signal
             return batch
         except BaseException as error:
-            # After the epoch's end, or a batch that failed or that its collate_fn refuses, the loop goes on behind it. After all
+            # After the epoch's end, or a batch that failed or that its collate_fn refuses, the loop goes on with the next. After all
             # else, such as KeyboardInterrupt, it gets this batch again.
             is_past = isinstance(error, Exception if is_given else (StopIteration, DataLoss))
             if marks:

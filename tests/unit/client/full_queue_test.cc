@@ -7,12 +7,13 @@
 #include <sys/un.h>
 
 #include <cerrno>
-#include <filesystem>
+#include <string>
 #include <thread>
 
 #include "client/src/connection/rpc.h"
 #include "common/posix/socket.h"
 #include "penstock/v1/feed.grpc.pb.h"
+#include "tests/support/files/temp_folder.h"
 
 namespace penstock::client {
 namespace {
@@ -23,10 +24,6 @@ using ::testing::HasSubstr;
 class FullQueueTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/penstock-queue-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    folder_ = name;
-    address_ = folder_ + "/s";
     auto listener = posix::Listen(address_, posix::SocketKind::kStream);
     ASSERT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
@@ -34,7 +31,6 @@ class FullQueueTest : public ::testing::Test {
     while (Fill()) continue;
     ASSERT_EQ(errno, EAGAIN);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // One more connection that waits in the queue.
   bool Fill() {
@@ -47,7 +43,8 @@ class FullQueueTest : public ::testing::Test {
     return true;
   }
 
-  std::string folder_, address_;
+  const testing::TempFolder folder_;
+  const std::string address_ = folder_.path() + "/s";
   posix::Fd listener_;
   std::vector<posix::Fd> waiting_;
 };
